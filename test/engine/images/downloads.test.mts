@@ -86,43 +86,30 @@ describe('the image as binary data', () => {
 			await hostFor({ baseUrl }, options)
 		).run(workflowOf('imageGeneration', { prompt: 'a fox', options: { checkLimits: false } }));
 
-	test('the type is that of the bytes, not what the server says', async () => {
-		const files: Record<string, { bytes: Buffer; says: string; is: string }> = {
-			jpeg: {
-				bytes: Buffer.from('ffd8ffe000104a464946', 'hex'),
-				says: 'image/png',
-				is: 'image/jpeg',
-			},
-			webp: { bytes: Buffer.from('RIFF....WEBPVP8 '), says: '', is: 'image/webp' },
-			odd: { bytes: Buffer.from('NEW\0\x01\x02'), says: 'image/x-new; a=b', is: 'image/x-new' },
-			svgz: {
-				bytes: Buffer.from('1f8b0800', 'hex'),
-				says: 'image/svg+xml',
-				is: 'image/svg+xml-compressed',
-			},
+	test('the type is that of the bytes, not what the server or the address says', async () => {
+		const files: Record<string, [Buffer, says: string, is: string]> = {
+			jpeg: [Buffer.from('ffd8ffe000104a464946', 'hex'), 'image/png', 'image/jpeg'],
+			webp: [Buffer.from('RIFF....WEBPVP8 '), '', 'image/webp'],
+			odd: [Buffer.from('NEW\0\x01\x02'), 'image/x-new; a=b', 'image/x-new'],
 		};
 		const own = await gatewayWith(
 			(url) => Object.keys(files).map((name) => `${url}/${name}.html`),
 			(request, response) => {
-				const { bytes, says } = files[request.url!.slice(1, -5)]!;
+				const [bytes, says] = files[request.url!.slice(1, -5)]!;
 				if (says !== '') response.setHeader('content-type', says);
 				response.end(bytes);
 			},
 		);
-		const items = (await generate(own.url)).output(NODE);
-		expect(items.map(({ binary }) => binary!.data!.mimeType)).toEqual(
-			Object.values(files).map(({ is }) => is),
+		const made = (await generate(own.url)).output(NODE).map(({ binary }) => binary!.data!);
+		expect(made.map(({ mimeType }) => mimeType)).toEqual(
+			Object.values(files).map(([, , is]) => is),
 		);
-		expect(items.map(({ binary }) => binary!.data!.fileName)).not.toContainEqual(
-			expect.stringMatching(/html/),
-		);
+		expect(made.map(({ fileName }) => fileName).join()).not.toContain('html');
 	});
 
 	test.each<[string, string, string, RegExp, attempts?: number]>([
 		['a web page', 'text/html', '<b>no image</b>', /a web page/],
-		['XML', 'image/png', '<?xml version="1.0"?><Error>AccessDenied</Error>', /a web page/],
 		['JSON', 'image/png', '{"error":{"message":"expired"}}', /JSON/],
-		['text', 'image/png', 'The link has expired. '.repeat(300), /a file that isn't an image/],
 		['a document', 'image/png', '%PDF-1.7\n%\x80\x81\n\0', /a file that isn't an image/, 1],
 	])('%s in place of an image, as %s', async (_, type, text, found, attempts = 6) => {
 		const own = await gatewayWith(
@@ -174,30 +161,6 @@ describe('the image as binary data', () => {
 			expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 		},
 	);
-
-	test('of three images one cannot be had: the others come out where the node goes on', async () => {
-		const own = await gatewayWith(
-			(url) => ['a', 'gone', 'c'].map((name) => `${url}/${name}.png`),
-			(request, response) => {
-				if (request.url === '/gone.png') return sendJson(response, { error: {} }, 410);
-				response.end(TINY_PNG);
-			},
-		);
-		const host = await hostFor({ baseUrl: own.url });
-		const result = await host.run(
-			workflowOf('imageGeneration', { prompt: 'a fox' }, { onError: 'continueErrorOutput' }),
-		);
-		expect(result.json(NODE, 0).map(({ url }) => url)).toEqual([
-			`${own.url}/a.png`,
-			`${own.url}/c.png`,
-		]);
-		expect(result.json(NODE, 1)).toEqual([
-			{
-				error: "The image couldn't be downloaded: its server responded with 410",
-				details: expect.objectContaining({ url: `${own.url}/gone.png` }),
-			},
-		]);
-	});
 
 	test('Image Task: one that cannot be had does not hide the others', async () => {
 		const parameters = { prompt: 'a fox', mode: 'submit', options: { n: 3 } };

@@ -1,5 +1,4 @@
 import '../fast-time.mjs';
-import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { opened, sharedBench } from '../opened.mjs';
 import {
 	byName,
@@ -32,26 +31,25 @@ describe('statuses', () => {
 		return await opened(
 			serve((request, response, url) => {
 				const id = decodeURIComponent(new URL(request.url ?? '', url).pathname.split('/').pop()!);
-				if (id.endsWith('.png')) return void response.end(TINY_PNG);
-				const statuses = (JSON.parse(id) as { statuses: string[] }).statuses;
+				const statuses = JSON.parse(id) as string[];
 				const turn = asked.get(id) ?? 0;
 				asked.set(id, turn + 1);
 				const status = statuses[Math.min(turn, statuses.length - 1)];
+				// It always sends `data`; only a success may be taken for one.
 				sendJson(response, { id, status, data: [{ url: `${url}/one.png` }] });
 			}),
 		);
 	}
 
-	const taskOf = (...statuses: string[]): IDataObject => ({
-		taskId: JSON.stringify({ statuses }),
-		taskType: 'generation',
+	const taskOf = (...statuses: string[]) => ({
+		json: { taskId: JSON.stringify(statuses), taskType: 'generation' },
 	});
 
 	test('Image Task says for each whether the task is finished, and has succeeded', async () => {
 		const { url } = await statusGateway();
 		const host = await hostFor({ baseUrl: url });
 		const result = await host.run(workflowOf('imageTask', { download: false }), {
-			input: STATUSES.map(([, status]) => ({ json: taskOf(status) })),
+			input: STATUSES.map(([, status]) => taskOf(status)),
 		});
 		expect(result.error).toBeUndefined();
 		expect(result.json(NODE)).toMatchObject(
@@ -67,18 +65,13 @@ describe('statuses', () => {
 	});
 
 	test('Image Wait goes on while a task is open, takes a success, and says what failed', async () => {
-		// The gateway always sends `data`; only a success may be taken for one.
 		const { url, requests } = await statusGateway();
 		const host = await hostFor({ baseUrl: url });
-		const tasks = [taskOf('queued', 'running', 'unheard-of', 'success'), taskOf('Expired')];
-		const result = await host.run(
-			workflowOf(
-				'imageWait',
-				{ download: false, pollInterval: 1, maxWait: 600 },
-				{ onError: 'continueRegularOutput' },
-			),
-			{ input: tasks.map((json) => ({ json })) },
-		);
+		const parameters = { download: false, pollInterval: 1, maxWait: 100 };
+		const goOn = { onError: 'continueRegularOutput' as const };
+		const result = await host.run(workflowOf('imageWait', parameters, goOn), {
+			input: [taskOf('queued', 'running', 'unheard-of', 'success'), taskOf('Expired')],
+		});
 		expect(result.json(NODE)).toMatchObject([
 			{ status: 'success', url: `${url}/one.png`, index: 0 },
 			{ error: expect.stringMatching(/ended with the status "expired"/i) },
@@ -92,64 +85,38 @@ describe('statuses', () => {
 		expect(messageOf(result)).toBe(
 			`The generation task ${taskId} was still open after 100 s; its status "percolating" is unknown to this node`,
 		);
-		expect(bench.gateway.count('poll')).toBeGreaterThan(0);
 	});
 });
 
-describe('modes', () => {
-	test('three images for each prompt', async () => {
-		const result = await bench.run(
-			'imageGeneration',
-			{ prompt: '={{ $json.prompt }}', mode: 'wait', options: { n: 3, pollInterval: 1 } },
-			[{ prompt: 'a fox' }, { prompt: 'an owl' }],
-		);
-		const items = result.output(NODE);
-		expect(
-			items.map(({ json: { index, prompt }, pairedItem }) => [prompt, index, pairedItem]),
-		).toEqual(
-			['a fox', 'an owl'].flatMap((prompt, item) =>
-				[0, 1, 2].map((index) => [prompt, index, { item }]),
-			),
-		);
-		const bytes = await Promise.all(items.map(async (item) => await bench.host.binary(item)));
-		expect(new Set(bytes.map((one) => one.toString('base64'))).size).toBe(6);
-		expect(bench.gateway.paid).toBe(2);
-	});
-
-	test('expressions are evaluated for each item, and the order is kept', async () => {
-		// The first items are the slowest.
-		const prompts = Array.from({ length: 12 }, (_, index) => `picture ${index}.`);
-		bench.gateway.setFaults(
-			prompts.map((match, index) => ({
-				call: 'sync',
-				kind: 'latency',
-				ms: (12 - index) * 5,
-				match,
-			})),
-		);
-		const result = await bench.run(
-			'imageGeneration',
-			{
-				model: byName('={{ $json.model }}'),
-				prompt: '={{ $json.prompt }}',
-				binaryPropertyName: '={{ $json.field }}',
-			},
-			prompts.map((prompt, index) => ({
-				prompt,
-				model: index % 2 === 0 ? MODEL : 'plain-image',
-				field: `picture_${index}`,
-			})),
-		);
-		const items = result.output(NODE);
-		expect(
-			items.map(({ json, pairedItem, binary }) => [
-				json.prompt,
-				pairedItem,
-				binary && Object.keys(binary),
-			]),
-		).toEqual(prompts.map((prompt, item) => [prompt, { item }, [`picture_${item}`]]));
-		expect(items.map(({ json }) => json.model).slice(0, 2)).toEqual([MODEL, 'plain-image']);
-	});
+test('expressions are evaluated for each item, and the order is kept', async () => {
+	// The first items are the slowest.
+	const prompts = Array.from({ length: 12 }, (_, index) => `picture ${index}.`);
+	bench.gateway.setFaults(
+		prompts.map((match, index) => ({ call: 'sync', kind: 'latency', ms: (12 - index) * 5, match })),
+	);
+	const parameters = {
+		model: byName('={{ $json.model }}'),
+		prompt: '={{ $json.prompt }}',
+		binaryPropertyName: '={{ $json.field }}',
+		options: { n: 2 },
+	};
+	const given = prompts.map((prompt, index) => ({
+		prompt,
+		model: index % 2 === 0 ? MODEL : 'plain-image',
+		field: `picture_${index}`,
+	}));
+	const items = (await bench.run('imageGeneration', parameters, given)).output(NODE);
+	expect(
+		items.map(({ json: { prompt, model, index }, pairedItem, binary }) => [
+			{ prompt, model, field: Object.keys(binary!).join() },
+			[index, pairedItem],
+		]),
+	).toEqual(given.flatMap((one, item) => [0, 1].map((index) => [one, [index, { item }]])));
+	const bytes = await Promise.all(
+		items.map(async (item) => await bench.host.binary(item, Object.keys(item.binary!)[0])),
+	);
+	expect(new Set(bytes.map((one) => one.toString('base64'))).size).toBe(24);
+	expect(bench.gateway.paid).toBe(12);
 });
 
 describe('which task', () => {
@@ -169,18 +136,6 @@ describe('which task', () => {
 			expect(found.json(NODE)).toMatchObject([{ taskType: 'edit' }, { taskType: 'generation' }]);
 		},
 	);
-
-	test('Image Wait leaves a task alone that was submitted just now, and asks about the others', async () => {
-		const [young, old, unknown] = await bench.submit('a fox', 'a hen', 'a cat');
-		const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
-		await bench.run('imageWait', { download: false, pollInterval: 30 }, [
-			{ taskId: young, submittedAt: ago(0) },
-			{ taskId: old, submittedAt: ago(60_000) },
-			{ taskId: unknown },
-		]);
-		const asked = bench.gateway.requests.filter(({ call }) => call === 'poll');
-		expect(asked.map(({ path }) => path.split('/').pop())).toEqual([old, unknown, young]);
-	});
 
 	test.each(['imageTask', 'imageWait'] as const)(
 		'%s: a task of another account, and none',
@@ -202,12 +157,6 @@ describe('which task', () => {
 		},
 	);
 
-	test('no task ID at all is said before anything is asked', async () => {
-		const result = await bench.run('imageTask', {}, [{ taskId: 'x' }, {}]);
-		expect(messageOf(result)).toBe("'Task ID' is empty");
-		expect(bench.gateway.count('any')).toBe(0);
-	});
-
 	test('several IDs in one field are refused; an ID that the item has is taken as it is', async () => {
 		for (const taskId of ['task_1, task_2', 'task_1\ntask_2']) {
 			const { error } = await bench.run('imageWait', { taskId }, [{ taskId: 'task_1' }]);
@@ -221,67 +170,39 @@ describe('which task', () => {
 		expect(messageOf(own)).toContain('has no task batch 7, image 1');
 	});
 
-	test('the item of a dry run is named as what it is', async () => {
+	test('no task ID is said before anything is asked, and the item of a dry run is named as what it is', async () => {
 		const parameters = { mode: 'submit', prompt: 'x', options: { dryRun: true } };
 		const [item] = (await bench.run('imageGeneration', parameters)).json(NODE);
-		expect(item).toMatchObject({ dryRun: true });
-		const { error } = await bench.run('imageTask', {}, [item!, item!]);
+		const { error } = await bench.run('imageTask', {}, [{ taskId: 'x' }, item!, item!]);
 		expect(error).toMatchObject({
-			message: "2 items failed. Item 0: 'Task ID' is empty",
-			description: expect.stringMatching(
-				/^The input item comes from a dry run.*\nItem 0: 'Task ID' is empty\nItem 1: 'Task ID' is empty$/,
-			),
+			message: "2 items failed. Item 1: 'Task ID' is empty",
+			description: expect.stringMatching(/^The input item comes from a dry run/),
 		});
 		const other = await bench.run('imageWait', {}, [{ dryRun: 'true' }]);
 		expect(other.error).toMatchObject({ description: expect.not.stringContaining('dry run') });
+		expect(bench.gateway.count('poll')).toBe(0);
 	});
 });
 
-describe('the end of a task', () => {
-	test('failed and cancelled: a result for Image Task, an error for Image Wait', async () => {
-		const ids = await bench.submit('a [fail]', 'a [cancel]');
-		const items = ids.map((taskId) => ({ taskId }));
-		const asked = await bench.run('imageTask', {}, items);
-		expect(
-			asked
-				.json(NODE)
-				.map(({ status, finished, succeeded, error }) => [status, finished, succeeded, error]),
-		).toEqual([
-			['failed', true, false, expect.stringContaining('refused the prompt')],
-			['cancelled', true, false, expect.stringContaining('cancelled by the operator')],
-		]);
-		const waited = await bench.run('imageWait', {}, items, { onError: 'continueErrorOutput' });
-		expect(waited.json(NODE, 0)).toEqual([]);
-		expect(
-			waited.json(NODE, 1).map(({ error, details }) => [error, (details as IDataObject).taskId]),
-		).toEqual([
-			[
-				expect.stringContaining(
-					`task ${ids[0]} ended with the status "failed": the picture could not`,
-				),
-				ids[0],
-			],
-			[
-				expect.stringContaining(`task ${ids[1]} ended with the status "cancelled": the task was`),
-				ids[1],
-			],
-		]);
-	});
+test('failed and cancelled: a result for Image Task, an error for Image Wait', async () => {
+	const items = (await bench.submit('a [fail]', 'a [cancel]')).map((taskId) => ({ taskId }));
+	const asked = await bench.run('imageTask', {}, items);
+	expect(asked.json(NODE)).toMatchObject([
+		{ status: 'failed', finished: true, succeeded: false },
+		{ status: 'cancelled', error: expect.stringContaining('cancelled by the operator') },
+	]);
+	const waited = await bench.run('imageWait', {}, items, { onError: 'continueErrorOutput' });
+	expect(waited.json(NODE, 0)).toEqual([]);
+	const says = ['"failed": the picture could not', '"cancelled": the task was'];
+	expect(waited.json(NODE, 1)).toMatchObject(
+		items.map(({ taskId }, index) => ({
+			error: expect.stringContaining(`task ${taskId} ended with the status ${says[index]}`),
+			details: { taskId },
+		})),
+	);
 });
 
-describe('odd responses to a paid request', () => {
-	/** A gateway that takes one request, and knows the task in it as finished. */
-	async function answering(body: IDataObject): Promise<OwnServer> {
-		return await opened(
-			serve((request, response, url) => {
-				if (request.url?.endsWith('.png')) return void response.end(TINY_PNG);
-				if (request.method === 'POST') return sendJson(response, body);
-				if (!request.url?.includes('/generations/')) return sendJson(response, {}, 404);
-				sendJson(response, { id: 'only', status: 'success', data: [{ url: `${url}/one.png` }] });
-			}),
-		);
-	}
-
+describe('an odd response to a paid request', () => {
 	test.each([
 		['an ID alone, to a submit', { id: 'only' }, 'submit', { taskId: 'only', status: 'queued' }],
 		['an ID alone, waited for', { id: 'only' }, 'wait', { taskId: 'only', status: 'success' }],
@@ -292,7 +213,14 @@ describe('odd responses to a paid request', () => {
 			{ taskId: 'only', status: 'success' },
 		],
 	])('%s: the task is not lost', async (_, body, mode, expected) => {
-		const { url } = await answering(body);
+		const { url } = await opened(
+			serve((request, response, url) => {
+				if (request.url?.endsWith('.png')) return void response.end(TINY_PNG);
+				if (request.method === 'POST') return sendJson(response, body);
+				if (!request.url?.includes('/generations/')) return sendJson(response, {}, 404);
+				sendJson(response, { id: 'only', status: 'success', data: [{ url: `${url}/one.png` }] });
+			}),
+		);
 		const host = await hostFor({ baseUrl: url });
 		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox', mode }));
 		expect(messageOf(result)).toBe('');

@@ -48,15 +48,12 @@ const wait = async (reply: Reply, items: N8n.IDataObject[] = [{ taskId: 't' }], 
 const query = async (reply: Reply, items: N8n.IDataObject[] = [{ taskId: 't' }], more = {}) =>
 	await run(reply, 'imageTask', more, items);
 
-/** 404s of something in front of the gateway. */
-const FOREIGN: Array<[string, string]> = [
-	['a page', '<html>404 Not Found</html>'],
-	['nothing', ''],
-	['an empty object', '{}'],
-	['an error that is a text', '{"error":"not found"}'],
-];
-const sendForeign = (response: ServerResponse, body = FOREIGN[0]![1]) =>
+/** A 404; this one is of something in front of the gateway. */
+const send404 = (response: ServerResponse, body = '<html>404 Not Found</html>') =>
 	void response.writeHead(404).end(body);
+
+/** Both nodes: what holds for a response about a task holds for each. */
+const NODES = [wait, query];
 
 /** The addresses at which a task is looked for. */
 const EVERYWHERE = new Set(
@@ -64,38 +61,30 @@ const EVERYWHERE = new Set(
 );
 
 describe('a 404', () => {
-	test.each(FOREIGN)('that brings %s passes, whatever the age of the task', async (_, body) => {
-		const reply: Reply = (response, _request, nth) =>
-			nth <= 4 ? sendForeign(response, body) : sendJson(response, done());
-		const items = [{}, { taskType: 'generation' }, { submittedAt: ago(600) }].map(
-			(item, index) => ({
-				taskId: `t${index}`,
-				...item,
-			}),
-		);
-		for (const { items: found, failed } of [
-			await wait(reply, items, { maxWait: 1200 }),
-			await query(reply, items),
-		]) {
-			expect(failed).toEqual([]);
-			expect(found).toHaveLength(3);
+	test.each([
+		['of something in front of the gateway', '', 600],
+		['that is an error of something in front of the gateway', '{"error":"not found"}', 600],
+		['of the gateway for a young task', JSON.stringify(UNKNOWN), 0],
+	])('%s passes if the task appears, as for one of unknown age', async (_, body, age) => {
+		const items = [{ taskId: 't' }, { taskId: 'dated', submittedAt: ago(age) }];
+		for (const ask of NODES) {
+			const { items: found, failed } = await ask(
+				(response, _request, nth) =>
+					nth <= 3 ? send404(response, body) : sendJson(response, done()),
+				items,
+			);
+			expect([failed, found.length]).toEqual([[], 2]);
 		}
 	});
 
-	test('of something in front of the gateway is waited for until the deadline', async () => {
-		const { failed, paths } = await wait((response) => sendForeign(response), undefined, {
-			taskType: 'generation',
-		});
-		expect(failed[0]?.error).toMatch(
+	test('of something in front of the gateway that stays: Image Wait asks until the deadline, Image Task a few times', async () => {
+		const items = [{ taskId: 't', taskType: 'edit' }];
+		const waited = await wait((response) => send404(response), items);
+		expect(waited.failed[0]?.error).toMatch(
 			/still open after 45 s; .*A server in front of the gateway responded with 404/,
 		);
-		expect(paths.length).toBeGreaterThan(10);
-	});
-
-	test('of something in front of the gateway is asked about a few times by Image Task', async () => {
-		const { failed, paths } = await query((response) => sendForeign(response), undefined, {
-			taskType: 'edit',
-		});
+		expect(waited.paths.length).toBeGreaterThan(10);
+		const { failed, paths } = await query((response) => send404(response), items);
 		expect(failed[0]?.error).toMatch(/in front of the gateway responded with 404.*tried 5 times/);
 		expect(failed[0]?.details).toMatchObject({ taskId: 't', httpCode: 404 });
 		expect(paths.filter((path) => path === '/v1/images/edits/t')).toHaveLength(5);
@@ -111,7 +100,7 @@ describe('a 404', () => {
 		[{ code: 422, msg: 'not yet' }, /422 not yet/, 1],
 	])('in the body of a 200: %j', async (body, says, places) => {
 		const known = { ...body, data: { status: 'running' } };
-		for (const ask of [wait, query]) {
+		for (const ask of NODES) {
 			const { failed, paths } = await ask((response) => sendJson(response, body));
 			expect(failed[0]).toMatchObject({ error: expect.stringMatching(says) });
 			expect(failed[0]?.details).toMatchObject({ taskId: 't' });
@@ -124,39 +113,20 @@ describe('a 404', () => {
 		expect(items).toMatchObject([{ taskId: 't', finished: false }]);
 	});
 
-	test('of the gateway passes if the task appears, young or of unknown age', async () => {
-		const reply: Reply = (response, { url }, nth) =>
-			url?.includes('generations') && nth > 3
-				? sendJson(response, done())
-				: sendJson(response, UNKNOWN, 404);
-		const items = [
-			{ taskId: 't0', ...aged(0) },
-			{ taskId: 't1', taskType: 'generation' },
-		];
-		for (const ask of [wait, query]) {
-			const { items: found, failed } = await ask(reply, items);
-			expect(failed).toEqual([]);
-			expect(found).toHaveLength(2);
-		}
-	});
-
 	test.each([
 		['own', 'generations', 'generation'],
 		['other', 'edits', 'auto'],
 	])(
 		'of the gateway for a young task passes, even if the look under its %s kind takes a minute',
 		async (_, slow, taskType) => {
-			const answer = (response: ServerResponse) => sendJson(response, UNKNOWN, 404);
 			const reply: Reply = (response, { url }, nth) => {
-				if (nth > 2 && url?.includes('generations')) sendJson(response, done());
-				else if (nth === 1 && url?.includes(slow))
-					void secondsOfNodes(60).then(() => answer(response));
-				else answer(response);
+				if (nth > 2 && url?.includes('generations')) return sendJson(response, done());
+				const isSlow = nth === 1 && url?.includes(slow);
+				void secondsOfNodes(isSlow ? 60 : 0).then(() => sendJson(response, UNKNOWN, 404));
 			};
 			const item = { taskId: 't', taskType, ...aged(0) };
 			const { items, failed } = await wait(reply, [item], { maxWait: 600 });
-			expect(failed).toEqual([]);
-			expect(items).toHaveLength(1);
+			expect([failed, items.length]).toEqual([[], 1]);
 		},
 	);
 
@@ -165,7 +135,7 @@ describe('a 404', () => {
 		['of unknown age', undefined, 4, 5],
 		['that is young', 0, 4, 29],
 	])('that stays is final for a task %s', async (_, age, leastRounds, leastSeconds) => {
-		for (const ask of [wait, query]) {
+		for (const ask of NODES) {
 			const { failed, paths, seconds } = await ask(
 				(response) => sendJson(response, UNKNOWN, 404),
 				[{ taskId: 't', ...aged(age) }],
@@ -182,27 +152,17 @@ describe('a 404', () => {
 
 	test('with auto, a gateway that knows it at one endpoint and a page at the other', async () => {
 		const reply: Reply = (response, { url }) =>
-			url?.includes('/edits/') ? sendJson(response, done()) : sendForeign(response);
-		for (const ask of [wait, query]) expect((await ask(reply)).items).toHaveLength(1);
+			url?.includes('/edits/') ? sendJson(response, done()) : send404(response);
+		for (const ask of NODES) expect((await ask(reply)).items).toHaveLength(1);
 	});
 });
 
-describe('a 429 about a task', () => {
-	const BROKE = { error: { message: 'Insufficient balance', type: 'insufficient_quota' } };
-
-	test('never ends the wait, whatever it says', async () => {
-		const { items, failed } = await wait((response, _, nth) =>
-			nth <= 12 ? sendJson(response, BROKE, 429) : sendJson(response, done()),
-		);
-		expect(failed).toEqual([]);
-		expect(items).toHaveLength(1);
-	});
-
-	test('about money ends a single query after one more try', async () => {
-		const { failed, paths } = await query((response) => sendJson(response, BROKE, 429));
-		expect(paths).toHaveLength(2);
-		expect(failed[0]?.error).toMatch(/Insufficient quota/);
-	});
+test('a 429 about a task never ends the wait, even if it speaks of money', async () => {
+	const broke = { error: { message: 'Insufficient balance', type: 'insufficient_quota' } };
+	const { items, failed } = await wait((response, _, nth) =>
+		nth <= 12 ? sendJson(response, broke, 429) : sendJson(response, done()),
+	);
+	expect([failed, items.length]).toEqual([[], 1]);
 });
 
 const inTwentySeconds = () => String(Math.ceil(Date.now() / 1000) + 20);
@@ -226,28 +186,20 @@ describe('completed', () => {
 	const EMPTY = { status: 'completed', data: [] };
 
 	test('with an empty list, a task may list its image a moment later', async () => {
-		for (const ask of [wait, query]) {
+		for (const ask of NODES) {
 			const { items, failed } = await ask((response, _, nth) =>
 				sendJson(response, nth === 1 ? EMPTY : done()),
 			);
-			expect(failed).toEqual([]);
-			expect(items).toHaveLength(1);
+			expect([failed, items.length]).toEqual([[], 1]);
 		}
 	});
 
-	test('without an image for a few seconds, it fails, and the error has its response', async () => {
+	test('without an image for a few seconds, it fails, and the error has its response, but no files', async () => {
 		const picture = 'http://h.example/elsewhere.png';
 		const body = { status: 'completed', result: { picture, preview: 'iVBORw0K'.repeat(400) } };
-		for (const ask of [wait, query]) {
-			const { failed, paths, seconds } = await ask(
-				(response) => sendJson(response, body),
-				[{ taskId: 't', taskType: 'edit' }],
-			);
-			const [{ error, details } = {}] = failed;
-			expect(error).toMatch(
-				/^The edit task t ended with the status "completed" but without an image/,
-			);
-			const { response } = details as { response: string };
+		for (const ask of NODES) {
+			const { failed, paths, seconds } = await ask((response) => sendJson(response, body));
+			const { response } = failed[0]?.details as { response: string };
 			expect(response).toContain(picture);
 			expect(response).not.toContain('iVBORw0KiVBORw0K');
 			expect(seconds).toBeGreaterThanOrEqual(5);
@@ -272,7 +224,7 @@ describe('a response that names another task', () => {
 	}));
 
 	test('of the same run is not taken for the one that was asked about', async () => {
-		for (const ask of [wait, query]) {
+		for (const ask of NODES) {
 			const { items, failed } = await ask((response) => sendJson(response, body('other')), both);
 			expect(items).toMatchObject([{ taskId: 'other' }]);
 			expect(failed[0]?.error).toContain("The gateway's response is about task other, not task t");
@@ -284,7 +236,7 @@ describe('a response that names another task', () => {
 		['that nobody asked about, with a hint: a gateway may have two IDs', {}, true],
 		['beside its own', { task_id: 't' }, false],
 	])('is taken %s', async (_, own, isTold) => {
-		for (const ask of [wait, query]) {
+		for (const ask of NODES) {
 			const { items, hints } = await ask((response) =>
 				sendJson(response, { ...own, ...body('upstream') }),
 			);
@@ -307,28 +259,17 @@ test('a task that many items name is polled once for all of them', async () => {
 	expect(queried.paths).toHaveLength(1);
 });
 
-test('Image Task says how many tasks are still open', async () => {
-	const reply: Reply = (response, { url }) =>
-		sendJson(response, url?.endsWith('/t1') === true ? done() : { status: 'running' });
-	const items = ['t0', 't1', 't2'].map((taskId) => ({ taskId, taskType: 'generation' }));
-	const { hints } = await query(reply, items);
-	expect(hints).toContainEqual(expect.stringContaining('Tasks still open: 2.'));
-});
-
-describe('at the deadline', () => {
-	const tasks = (count: number): N8n.IDataObject[] =>
-		Array.from({ length: count }, (_, index) => ({ taskId: `t${index}`, taskType: 'generation' }));
-
-	test('a task that could not be checked has an error that says so', async () => {
-		const { items, failed } = await wait((response) => sendJson(response, done()), tasks(40), {
-			maxWait: 4,
-			options: { requestsPerSecond: 1 },
-		});
-		expect(items.length + failed.length).toBe(40);
-		expect(failed.length).toBeGreaterThan(0);
-		for (const { error, details } of failed) {
-			expect(error).toMatch(/^The generation task t\d+ couldn't be checked within 4 s$/);
-			expect(details).toMatchObject({ taskId: expect.stringMatching(/^t\d+$/) });
-		}
-	});
+test('a task that could not be checked within its time has an error that says so', async () => {
+	const tasks = Array.from({ length: 40 }, (_, index) => ({
+		taskId: `t${index}`,
+		taskType: 'generation',
+	}));
+	const limits = { maxWait: 4, options: { requestsPerSecond: 1 } };
+	const { items, failed } = await wait((response) => sendJson(response, done()), tasks, limits);
+	expect(items.length + failed.length).toBe(40);
+	expect(failed.length).toBeGreaterThan(0);
+	for (const { error, details } of failed) {
+		expect(error).toMatch(/^The generation task t\d+ couldn't be checked within 4 s$/);
+		expect(details).toMatchObject({ taskId: expect.stringMatching(/^t\d+$/) });
+	}
 });
