@@ -77,9 +77,7 @@ test.each([
 		const prompts = ['a fox [slow 200]', 'an owl', 'a hare [slow 70]'];
 		const ids = await bench.submit(...prompts);
 		const items = ids.map((taskId, index) => ({
-			taskId,
-			model: `model ${index}`,
-			prompt: prompts[index],
+			...{ taskId, model: `model ${index}`, prompt: prompts[index] },
 			field: `picture${index}`,
 		}));
 		// Expressions are evaluated before the suspension: inside there is nothing to evaluate them on.
@@ -126,11 +124,8 @@ describe('suspended', () => {
 
 	test('tasks are checked about once a minute', async () => {
 		const ids = await bench.submit('a fox [slow 310]', 'an owl [slow 310]');
-		await runToEnd(
-			bench,
-			workflow({ maxWait: 3600, download: false }),
-			ids.map((taskId) => ({ taskId })),
-		);
+		const items = ids.map((taskId) => ({ taskId }));
+		await runToEnd(bench, workflow({ maxWait: 3600, download: false }), items);
 		expect(wakes).toHaveLength(6);
 		// As early as n8n allows: what is due so soon is taken up at its next round.
 		for (const pause of wakes) expect(pause).toBeLessThan(10_000);
@@ -202,40 +197,23 @@ describe('suspended', () => {
 		]);
 	});
 
-	test('as a tool of an agent it waits in memory', async () => {
-		const [taskId] = await bench.submit('a fox');
-		const options = { surviveRestarts: true, parkAfter: 0 };
-		for (const through of ['subNode', 'engine'] as const) {
-			const answer = await bench.host.runAsTool(
-				'n8n-nodes-media-gateway.imageWait',
-				{ taskId: taskId!, options },
-				{ through },
-			);
-			expect(answer).toContain(taskId);
-			expect(answer).toContain('completed');
-		}
-	});
-
 	test('a task that is open at its deadline goes to the second output, as an item for Image Wait', async () => {
-		const [late, done, later] = await bench.submit(
-			'a fox [slow 9999]',
-			'an owl',
-			'a hare [slow 9999]',
-		);
-		const items = [
-			{ taskId: late!, wait: 1, prompt: 'a fox' },
-			{ taskId: done!, wait: 1 },
-			{ taskId: later!, wait: 100 },
-		];
+		const ids = await bench.submit('a fox [slow 9999]', 'an owl', 'a hare [slow 9999]');
+		const items = [1, 1, 100].map((wait, index) => ({
+			taskId: ids[index]!,
+			wait,
+			prompt: 'a fox',
+		}));
 		const options = { onTimeout: 'output' };
 		const parameters = { maxWait: '={{ $json.wait }}', download: false, options };
 		const result = await runToEnd(bench, workflow(parameters), items);
-		expect(result.json('Done')).toMatchObject([{ taskId: done, status: 'completed' }]);
+		expect(result.json('Done')).toMatchObject([{ taskId: ids[1], status: 'completed' }]);
+		const open = { taskType: 'generation', statusGroup: 'waiting', prompt: 'a fox' };
 		expect(result.json('Failed')).toMatchObject([
-			{ taskId: late, taskType: 'generation', statusGroup: 'waiting', prompt: 'a fox' },
-			{ taskId: later, taskType: 'generation', statusGroup: 'waiting' },
+			{ taskId: ids[0], ...open },
+			{ taskId: ids[2], ...open },
 		]);
-		expect(bench.gateway.count('poll')).toBe(4);
+		expect(polls(bench)).toBe(4);
 	});
 
 	test('a second output beside an error output is refused', async () => {
@@ -252,17 +230,14 @@ describe('suspended', () => {
 
 test('a task that a check finds to be lost is not among those that can still be had', async () => {
 	const server = await opened(
-		serve(({ url = '' }, response) =>
-			url.endsWith('lost')
-				? sendJson(response, { error: { message: 'no such task' } }, 404)
-				: sendJson(response, { status: 'running' }),
-		),
+		serve(({ url = '' }, response) => {
+			if (!url.endsWith('lost')) return sendJson(response, { status: 'running' });
+			sendJson(response, { error: { message: 'no such task' } }, 404);
+		}),
 	);
 	const host = await hostFor({ baseUrl: server.url }, { onWake });
-	const submittedAt = '2026-01-01T00:00:00Z';
-	const input = ['lost', 'open'].map((taskId) => ({
-		json: { taskId, taskType: 'generation', submittedAt },
-	}));
+	const known = { taskType: 'generation', submittedAt: '2026-01-01T00:00:00Z' };
+	const input = ['lost', 'open'].map((taskId) => ({ json: { taskId, ...known } }));
 	const waiting = await host.run(workflow({ maxWait: 900 }), { input, mode: 'trigger' });
 	const { message, messages } = errorOf(await host.resume(waiting));
 	expect([message, messages]).toEqual([
@@ -271,42 +246,17 @@ test('a task that a check finds to be lost is not among those that can still be 
 	]);
 });
 
-describe('what is still open leaves by the second output', () => {
+describe('without Survive Restarts, what is still open leaves by the second output', () => {
 	let bench: Bench;
 	beforeAll(async () => {
 		bench = await openSuspending();
 	});
-	beforeEach(() => bench.gateway.reset());
 
-	test('as an item for Image Wait, and not as an error', async () => {
-		const [open_, done, failed] = await bench.submit(
-			'a fox [slow 9999]',
-			'an owl',
-			'a hare [fail]',
-		);
-		const items = [
-			{ taskId: open_!, model: 'aurora', prompt: 'a fox', other: 'lost' },
-			{ taskId: done! },
-			{ taskId: failed! },
-		];
-		const parameters = { maxWait: 20, download: false, options: { onTimeout: 'output' } };
-		const onError = 'continueRegularOutput' as const;
-		const result = await bench.run('imageWait', parameters, items, { onError });
-		expect(result.json(NODE, 0)).toMatchObject([{ taskId: done }, { details: { taskId: failed } }]);
-		const facts = { taskType: 'generation', status: 'queued', statusGroup: 'waiting' };
-		expect(result.output(NODE, 1)).toMatchObject([
-			{
-				json: { taskId: open_, ...facts, model: 'aurora', prompt: 'a fox' },
-				pairedItem: { item: 0 },
-			},
-		]);
-		expect(result.json(NODE, 1)[0]).not.toHaveProperty('error');
-	});
-
-	test('fed back into the node until all are there', async () => {
-		const prompts = ['a fox [slow 100]', 'an owl', 'a hare [slow 250]'];
+	test('and is fed back into the node until all are there, beside what has failed', async () => {
+		const prompts = ['a fox [slow 100]', 'an owl [fail]', 'a hare [slow 250]'];
 		const ids = await bench.submit(...prompts);
-		const json = workflowOf('imageWait', { maxWait: 10, options: { onTimeout: 'output' } });
+		const parameters = { maxWait: 10, options: { onTimeout: 'output' } };
+		const json = workflowOf('imageWait', parameters, { onError: 'continueRegularOutput' });
 		json.nodes.push({ name: 'Done', type: 'n8n-nodes-base.noOp' });
 		const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
 		json.connections[NODE] = { main: [to('Done'), to(NODE)] };
@@ -319,12 +269,22 @@ describe('what is still open leaves by the second output', () => {
 		});
 		expect(result.status).toBe('success');
 		expect(result.runData[NODE]).toHaveLength(6);
-		const doneIn = [0, 1, 2, 3, 4, 5].map((run) =>
-			result.json(NODE, 0, run).map(({ taskId }) => taskId),
-		);
-		expect(doneIn).toEqual([[ids[1]], [], [ids[0]], [], [], [ids[2]]]);
-		// What is known of a task goes round with it.
-		expect(result.json(NODE, 0, 5)).toMatchObject([{ prompt: prompts[2] }]);
+		const doneIn = [0, 1, 2, 3, 4, 5].map((run) => result.json(NODE, 0, run));
+		expect(doneIn).toMatchObject([
+			[{ details: { taskId: ids[1] } }],
+			[],
+			[{ taskId: ids[0] }],
+			[],
+			[],
+			// What is known of a task goes round with it.
+			[{ taskId: ids[2], prompt: prompts[2] }],
+		]);
+		const open = { taskType: 'generation', status: 'queued', statusGroup: 'waiting' };
+		expect(result.output(NODE, 1)).toMatchObject([
+			{ json: { taskId: ids[0], prompt: prompts[0], ...open }, pairedItem: { item: 0 } },
+			{ json: { taskId: ids[2], prompt: prompts[2], ...open }, pairedItem: { item: 2 } },
+		]);
+		expect(result.json(NODE, 1)[0]).not.toHaveProperty('error');
 		expect(result.output(NODE, 0, 5)[0]!.binary).toHaveProperty('data');
 		expect([bench.gateway.paid, bench.gateway.count('submit')]).toEqual([3, 3]);
 	});

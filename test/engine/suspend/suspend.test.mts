@@ -78,29 +78,21 @@ describe('killed in a check', () => {
 		expect(bench.gateway.count('download')).toBe(4);
 	});
 
-	test('stopped by a person, it ends with an error that names every task', async () => {
+	test.each([
+		['stopped by a person', 1, 'The execution that checked the image tasks was stopped'],
+		['after ten restarts', 11, 'n8n crashed 10 times while checking the image tasks'],
+	])('%s, it ends with an error that names every task', async (_, times, says) => {
 		const ids = await bench.submit('a fox', 'an owl');
-		crashes = ['stop'];
+		crashes = Array.from({ length: 20 }, () => (times === 1 ? 'stop' : 'output'));
 		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
 		expect(result.status).toBe('error');
 		const { message, messages } = errorOf(result);
-		expect(message).toBe('The execution that checked the image tasks was stopped');
+		expect(message).toBe(says);
 		for (const id of ids) expect(messages.join()).toContain(id);
 		// The same for an error workflow.
 		const { context } = result.error as unknown as { context: { details: { paid: unknown } } };
 		expect(context.details.paid).toMatchObject(ids.map((taskId, item) => ({ item, taskId })));
-		expect(checks()).toBe(1);
-	});
-
-	test('after ten restarts it ends with an error that names every task', async () => {
-		const ids = await bench.submit('a fox', 'an owl');
-		crashes = Array.from({ length: 20 }, () => 'output' as const);
-		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
-		expect(result.status).toBe('error');
-		const { message, messages } = errorOf(result);
-		expect(message).toBe('n8n crashed 10 times while checking the image tasks');
-		for (const id of ids) expect(messages.join()).toContain(id);
-		expect(checks()).toBe(11);
+		expect(checks()).toBe(times);
 	});
 });
 
@@ -137,46 +129,34 @@ describe('while it is suspended', () => {
 	});
 });
 
-describe('n8n retries it', () => {
-	test('stopped while it is stored: nothing looks like images', async () => {
-		const ids = await bench.submit('a fox [slow 300]');
-		const waiting = await suspended(workflow('imageWait'), asItems(ids));
-		const retried = await bench.host.retry(waiting);
-		expect(retried.status).toBe('success');
-		expect([retried.json('Done'), retried.json(NODE)]).toEqual([[], []]);
-	});
+test('n8n retries what was stopped while it was stored: nothing looks like images', async () => {
+	const ids = await bench.submit('a fox [slow 300]');
+	const retried = await bench.host.retry(await suspended(workflow('imageWait'), asItems(ids)));
+	expect([retried.status, retried.json('Done'), retried.json(NODE)]).toEqual(['success', [], []]);
 });
 
-describe('what comes back is linked to its own input item, or to none', () => {
-	async function linkedTo(images: number, prompts: string[]): Promise<RunResult> {
-		const parameters = { prompt: '={{ $json.prompt }}', download: false, options: { n: images } };
-		const json = workflow('imageGeneration', parameters);
-		const jsonOutput = "={{ { linked: $('Start').item.json.prompt } }}";
-		json.nodes.push({
-			name: 'Linked',
-			type: 'n8n-nodes-base.set',
-			parameters: { mode: 'raw', jsonOutput, includeOtherFields: true },
-		});
-		json.connections.Done = { main: [[{ node: 'Linked', type: 'main', index: 0 }]] };
-		return await runToEnd(
-			json,
-			prompts.map((prompt) => ({ prompt })),
-		);
+test.each([
+	[1, 'to its own input item'],
+	[2, 'to none: an expression fails rather than give the values of another item'],
+])('%i images for each task are linked %s', async (n) => {
+	const parameters = { prompt: '={{ $json.prompt }}', download: false, options: { n } };
+	const json = workflow('imageGeneration', parameters);
+	const jsonOutput = "={{ { linked: $('Start').item.json.prompt } }}";
+	json.nodes.push({
+		name: 'Linked',
+		type: 'n8n-nodes-base.set',
+		parameters: { mode: 'raw', jsonOutput, includeOtherFields: true },
+	});
+	json.connections.Done = { main: [[{ node: 'Linked', type: 'main', index: 0 }]] };
+	const prompts = ['a fox [slow 90]', 'an owl'].map((prompt) => ({ prompt }));
+	const result = await runToEnd(json, prompts);
+	expect(result.json('Done')).toHaveLength(2 * n);
+	if (n === 1) {
+		const linked = prompts.map(({ prompt }) => ({ prompt, linked: prompt }));
+		return expect(result.json('Linked')).toMatchObject(linked);
 	}
-
-	test('one image for each task', async () => {
-		const result = await linkedTo(1, ['a fox [slow 90]', 'an owl']);
-		const linked = result.json('Linked');
-		expect(linked).toHaveLength(2);
-		expect(linked.map((item) => item.linked)).toEqual(linked.map(({ prompt }) => prompt));
-	});
-
-	test('several: an expression fails rather than give the values of another item', async () => {
-		const result = await linkedTo(2, ['a fox [slow 90]', 'an owl']);
-		expect(result.json('Done')).toHaveLength(4);
-		expect(result.status).toBe('error');
-		expect(errorOf(result).description).toContain('n8n keeps no links of several images');
-	});
+	expect(result.status).toBe('error');
+	expect(errorOf(result).description).toContain('n8n keeps no links of several images');
 });
 
 test('the checks use the limits of the node', async () => {
