@@ -115,6 +115,7 @@ test.each([
 	[{ unit: 'request', mode: 'price', value: 0.1 }, 3, 0.1],
 	[{ unit: 'image', mode: 'ratio', value: 2 }, 3, undefined],
 	[{ mode: 'price', value: 2 }, 3, undefined],
+	[{ unit: 'image', mode: 'price', value: -9 }, 3, undefined],
 	[undefined, 3, undefined],
 ])('%j, %d images: %j', (billing, images, cost) => {
 	expect(estimateCost(billing, images)).toBe(cost);
