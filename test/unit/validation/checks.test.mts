@@ -121,6 +121,20 @@ test.each([
 	expect(estimateCost(billing, images)).toBe(cost);
 });
 
+test('a record that is odd throughout limits nothing, and has no price', () => {
+	const odd = {
+		modes: 'text_to_image',
+		generation_modes: [null, 4],
+		parameters: { size: 'big', steps: { from: 1 }, n: [[1], null] },
+		inputs: { reference_images: { max_count: 'two', formats: 'png' } },
+		billing: { unit: 'image', mode: 'price', value: 'cheap' },
+	};
+	const parameters = { size: '1x1', steps: 3, n: 2 };
+	const images = [1, 2, 3].map((size) => ({ size, mimeType: 'image/gif', fileName: 'x' }));
+	expect(wrong(odd, { taskType: 'edit', parameters, images })).toEqual([]);
+	expect(estimateCost(readModel({ model: 'm', ...odd })!.billing, 2)).toBeUndefined();
+});
+
 describe('the nearest names', () => {
 	const suggested = (wanted: string, among: string[]) =>
 		[...didYouMean(wanted, among).matchAll(/'([^']*)'/g)].map(([, name]) => name);
