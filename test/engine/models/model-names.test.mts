@@ -34,7 +34,6 @@ const page =
 		void response.writeHead(status, { 'content-type': 'text/html' }).end('<!doctype html><p>hi');
 
 const MISSING: Array<[string, string, Respond]> = [
-	['imageGeneration', '404', json(404, { detail: 'Not Found' })],
 	['imageEdit', 'a web page with 200', page(200)],
 	['mediaModels', 'a list of OpenAI', json(200, { object: 'list', data: [{ id: 'other' }] })],
 	['imageGeneration', "500, as for any path that it doesn't know", json(500, { message: 'Oh no' })],
@@ -99,21 +98,12 @@ describe('the list in the editor', () => {
 		},
 	);
 
-	test.each([
-		['503', json(503, {}), /unavailable \(503\)/],
-		[
-			'a failure with 200',
-			json(200, { success: false, message: 'down' }),
-			/reported an error: down/,
-		],
-	] as Array<[string, Respond, RegExp]>)(
-		'is not replaced by names where it is there, but fails: %s',
-		async (_, media, message) => {
-			const gateway = await gatewayWith(media);
-			await expect(search('imageGeneration', { baseUrl: gateway.url })).rejects.toThrow(message);
-			expect(asked(gateway)).toEqual([['/v1/media/models', undefined]]);
-		},
-	);
+	test('is not replaced by names where it is there, but fails', async () => {
+		const gateway = await gatewayWith(json(503, {}));
+		const found = search('imageGeneration', { baseUrl: gateway.url });
+		await expect(found).rejects.toThrow(/unavailable \(503\)/);
+		expect(asked(gateway)).toEqual([['/v1/media/models', undefined]]);
+	});
 
 	test('the names come from the Base URL, and its key goes to no other address', async () => {
 		const gateway = await gatewayWith(json(404, {}));
@@ -181,22 +171,6 @@ describe('the list in the editor', () => {
 		const wrong = { baseUrl: gateway.url, apiKey: 'sk-wrong-wrong' };
 		await expect(search('imageGeneration', wrong)).rejects.toThrow(/rejected the API key \(401\)/);
 	});
-
-	test('the form of a model stays as it is where only its name is known', async () => {
-		const gateway = await gatewayWith(json(404, {}));
-		const schema = [{ id: 'size', displayName: 'size', required: false, type: 'string' }];
-		const panel = await openPanel(
-			'n8n-nodes-media-gateway.imageGeneration',
-			{ model: byName('acme/paint-2'), modelParameters: { value: { size: '1K' }, schema } },
-			{ mediaGatewayApi: { baseUrl: gateway.url, apiKey: KEY } },
-		);
-		const { fields, emptyFieldsNotice } = await panel.form();
-		expect([fields, emptyFieldsNotice]).toEqual([
-			schema,
-			expect.stringMatching(/Parameters by Name/),
-		]);
-		expect(asked(gateway)).toEqual([['/v1/media/models', undefined]]);
-	});
 });
 
 describe('Models', () => {
@@ -209,17 +183,12 @@ describe('Models', () => {
 		return await host.run(workflowOf('mediaModels', parameters));
 	};
 
-	/** The columns of every row, of which only the name is known. */
-	const rowOfName = (model: string) => ({
-		...{ model, price: null, ratio: null, priceUnit: null, mediaType: null, modes: null },
-		...{ generationModes: null, parameters: null, maxInputImages: null, maxInputMb: null },
-		note: null,
-	});
-
 	test('lists names, and a hint says that no more is known', async () => {
 		const gateway = await gatewayWith(json(404, {}));
 		const result = await run(gateway, { limit: 2 });
-		expect(result.json(NODE)).toEqual(SORTED.slice(0, 2).map(rowOfName));
+		expect(result.json(NODE)).toMatchObject(
+			SORTED.slice(0, 2).map((model) => ({ model, price: null, modes: null })),
+		);
 		expect(result.hints(NODE).map(({ message }) => message)).toEqual([
 			expect.stringMatching(/only the names of its models.*limits, prices/),
 		]);
@@ -235,7 +204,7 @@ describe('Models', () => {
 	test('gets one by its name, also with a slash', async () => {
 		const gateway = await gatewayWith(json(404, {}));
 		const result = await run(gateway, { operation: 'get', model: byName('acme/paint-2') });
-		expect(result.json(NODE)).toEqual([rowOfName('acme/paint-2')]);
+		expect(result.json(NODE)).toMatchObject([{ model: 'acme/paint-2', price: null }]);
 		expect(gateway.requests[0]!.url).toBe('/v1/media/models/acme%2Fpaint-2');
 		const { error } = await run(gateway, { operation: 'get', model: byName('acme/paint-3') });
 		expect(error?.message).toBe("The gateway has no model 'acme/paint-3' (404)");
@@ -250,31 +219,27 @@ describe('Models', () => {
 	});
 });
 
-describe('an image request to a gateway without a media list', () => {
+test('an image request to a gateway without a media list: unchecked, and none with a budget', async () => {
+	const gateway = await gatewayWith(json(404, {}));
+	const host = await hostFor({ baseUrl: gateway.url });
 	const run = async (options: Record<string, unknown>) => {
-		const gateway = await gatewayWith(json(404, {}));
-		const host = await hostFor({ baseUrl: gateway.url });
 		const parameters = { prompt: 'a fox', mode: 'sync', model: byName('acme/paint-2'), options };
-		const result = await host.run(workflowOf('imageGeneration', parameters));
-		return { result, gateway };
+		return await host.run(workflowOf('imageGeneration', parameters));
 	};
+	const refused = await run({ budget: 5 });
+	expect(refused.error?.message).toMatch(/price of the model 'acme\/paint-2' is unknown/);
+	expect(everythingIn(refused.error)).toMatch(/has no list of prices/);
+	const isPaid = ({ method }: { method: string }) => method === 'POST';
+	expect(gateway.requests.filter(isPaid)).toEqual([]);
 
-	test('is sent unchecked, and a hint says why', async () => {
-		const { result, gateway } = await run({});
-		expect(result.error).toBeUndefined();
-		expect(everythingIn(result.hints(NODE))).toMatch(
-			/weren't checked against the model's limits: .*404/,
-		);
-		// The names say nothing about limits.
-		expect(asked(gateway).map(([url]) => url)).not.toContain('/v1/models');
-	});
-
-	test('with a budget is not sent: no price is known', async () => {
-		const { result, gateway } = await run({ budget: 5 });
-		expect(result.error?.message).toMatch(/price of the model 'acme\/paint-2' is unknown/);
-		expect(everythingIn(result.error)).toMatch(/has no list of prices/);
-		expect(gateway.requests.filter(({ method }) => method === 'POST')).toEqual([]);
-	});
+	const sent = await run({});
+	expect(sent.error).toBeUndefined();
+	expect(everythingIn(sent.hints(NODE))).toMatch(
+		/weren't checked against the model's limits: .*404/,
+	);
+	expect(gateway.requests.filter(isPaid)).toHaveLength(1);
+	// The names say nothing about limits.
+	expect(asked(gateway).map(([url]) => url)).not.toContain('/v1/models');
 });
 
 describe('the model of a message', () => {
@@ -284,33 +249,25 @@ describe('the model of a message', () => {
 	});
 	beforeEach(() => bench.gateway.reset());
 
-	test.each<[string, unknown]>([
-		['by name', { __rl: true, mode: 'name', value: ' reason-large ' }],
-		['by an expression in the field', { __rl: true, mode: 'name', value: '={{ $json.model }}' }],
-		['as an expression of an older workflow', '={{ $json.model }}'],
-	])('%s', async (_, model) => {
+	const chat = (parameters: Record<string, unknown>) => chatWorkflow('invoke', parameters);
+	const message = (parameters: Record<string, unknown>) =>
+		workflowOf('message', { prompt: 'hello', ...parameters });
+
+	test.each([
+		['by name', message, byName(' reason-large ')],
+		['by an expression in the field of a chat model', chat, byName('={{ $json.model }}')],
+		['as an expression of an older workflow', message, '={{ $json.model }}'],
+	] as const)('%s', async (_, workflow, model) => {
 		const input = { input: [{ json: { model: 'reason-large' } }] };
-		const workflows = [
-			workflowOf('message', { model, prompt: 'hello' }),
-			chatWorkflow('invoke', { model }),
-		];
-		for (const workflow of workflows) {
-			const result = await bench.host.run(workflow, input);
-			expect(result.error).toBeUndefined();
-			expect(bench.gateway.requests.at(-1)!.body).toMatchObject({ model: 'reason-large' });
-		}
+		const result = await bench.host.run(workflow({ model }), input);
+		expect(result.error).toBeUndefined();
+		expect(bench.gateway.requests.at(-1)!.body).toMatchObject({ model: 'reason-large' });
 	});
 
 	test('an empty one is refused before anything is sent', async () => {
-		for (const model of [{ __rl: true, mode: 'list', value: '' }, '={{ "" }}']) {
-			const running = bench.host.run(workflowOf('message', { prompt: 'hello', model }));
-			const error = await running.then(
-				({ error: failed }) => failed,
-				(reason: unknown) => reason,
-			);
-			expect(everythingIn(error)).toMatch(/'Model' is empty|Parameter "Model" is required/);
-			const { error: ofChat } = await bench.host.run(chatWorkflow('invoke', { model }));
-			expect(everythingIn(ofChat)).toMatch(/'Model' is empty/);
+		for (const workflow of [message, chat]) {
+			const { error } = await bench.host.run(workflow({ model: '={{ "" }}' }));
+			expect(everythingIn(error)).toMatch(/'Model' is empty/);
 		}
 		expect(bench.gateway.count('any')).toBe(0);
 	});
