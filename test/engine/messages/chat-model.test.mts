@@ -5,13 +5,14 @@ import {
 	HumanMessage,
 	SystemMessage,
 	ToolMessage,
+	type AIMessageChunk,
 	type BaseMessage,
 } from '@langchain/core/messages';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
 import { opened } from '../opened.mjs';
-import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
-import { everythingIn, serve, type OwnServer } from '../workbench.mjs';
+import { ask, ChatBench, collect, toolNamed } from './chat-bench.mjs';
+import { serve } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
 const THINKING = { model: 'reason-large', thinking: 'adaptive' };
@@ -48,20 +49,23 @@ describe('one response', () => {
 		expect(gateway.count('message')).toBe(1);
 	});
 
-	test('takes settings from the item of the agent or chain', async () => {
+	const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is 17 * 3?' }] }];
+
+	test('takes settings from the item of the agent or chain, and asks for nothing else', async () => {
 		const parameters = {
 			model: '={{ $json.model }}',
 			maxTokens: '={{ $json.most }}',
 			thinking: "={{ $json['thinking'] }}",
+			options: { display: 'omitted' },
 		};
 		const input = [{ json: { model: 'reason-small', most: 77, thinking: 'disabled' } }];
 		await bench.with(parameters, async (supply) => (await supply()).invoke(hello), input);
-		expect(bodies()).toMatchObject([
-			{ model: 'reason-small', max_tokens: 77, thinking: { type: 'disabled' } },
+		expect(bodies()).toEqual([
+			{ model: 'reason-small', max_tokens: 77, thinking: { type: 'disabled' }, messages },
 		]);
 	});
 
-	test('asks for what is set, with the key and the version where they belong', async () => {
+	test('asks for what is set', async () => {
 		const options = {
 			display: 'omitted',
 			effort: 'low',
@@ -80,7 +84,7 @@ describe('one response', () => {
 				model: 'reason-large',
 				max_tokens: 300,
 				system: 'Be brief.',
-				messages: [{ role: 'user', content: [{ type: 'text', text: 'What is 17 * 3?' }] }],
+				messages,
 				thinking: { type: 'enabled', budget_tokens: 99, display: 'omitted' },
 				output_config: { effort: 'low' },
 				temperature: 0,
@@ -91,21 +95,6 @@ describe('one response', () => {
 				metadata: { user_id: 'me' },
 			},
 		]);
-		const { headers } = gateway.requests[0]!;
-		expect(headers).toMatchObject({ 'x-api-key': KEY, 'anthropic-version': '2023-06-01' });
-		expect(headers).not.toHaveProperty('authorization');
-	});
-
-	test('leaves out what is not set, and takes the key where the gateway wants it', async () => {
-		const own = await ChatBench.at(gateway.url, {
-			messageAuth: 'authorization',
-			versionHeaderName: 'vendor-version',
-		});
-		await own.with({}, async (supply) => await (await supply()).invoke(hello));
-		expect(Object.keys(bodies()[0]!)).toEqual(['model', 'max_tokens', 'messages']);
-		const { headers } = gateway.requests[0]!;
-		expect(headers).toMatchObject({ authorization: KEY, 'vendor-version': '2023-06-01' });
-		expect(headers).not.toHaveProperty('x-api-key');
 	});
 
 	test('says where it was cut off, and where a model name contradicts the switch', async () => {
@@ -236,51 +225,24 @@ describe('tools', () => {
 });
 
 describe('what goes wrong', () => {
-	async function failure(way: 'invoke' | 'stream', own: ChatBench, parameters = {}) {
-		const { error, status } = await own.run(parameters, async (supply) => {
+	async function failure(way: 'invoke' | 'stream', parameters: object) {
+		const { error } = await bench.run({ ...parameters }, async (supply) => {
 			await ask(await supply(), way, hello);
 		});
-		expect(status).toBe('error');
-		expect(everythingIn(error)).not.toContain(KEY);
-		return error as Error & { description?: string };
+		return `${error?.message}\n${error?.description}`;
 	}
-
-	test('429 for the rate limit: retried', async () => {
-		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, times: 3, retryAfter: 2 }]);
-		const answer = await bench.with(
-			{},
-			async (supply) => await ask(await supply(), 'stream', hello),
-		);
-		expect(answer.text).toContain('51');
-		expect([gateway.count('message'), gateway.paid]).toEqual([4, 1]);
-	});
-
-	test('429 for quota: retried once', async () => {
-		const message = 'insufficient quota';
-		const type = 'insufficient_quota';
-		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, message, type }]);
-		expect((await failure('stream', bench)).message).toContain('quota');
-		expect(gateway.count('message')).toBe(2);
-	});
 
 	test('no response in time: never sent again by itself', async () => {
 		gateway.setFaults([{ call: 'message', kind: 'silence' }]);
-		const error = await failure('stream', bench, { options: { timeout: 1 } });
-		expect(error.message).toContain('The outcome is unknown');
-		expect(error.description).toContain("n't sent again");
+		const said = await failure('stream', { options: { timeout: 1 } });
+		expect(said).toMatch(/The outcome is unknown.*n't sent again/s);
 		expect(gateway.count('message')).toBe(1);
 	});
 
 	test('a refusal says what to change', async () => {
-		expect((await failure('invoke', bench, { model: 'unknown' })).message).toContain(
-			'Incorrect model ID',
-		);
 		const parameters = { model: 'reason-next', options: { temperature: 1 } };
-		expect((await failure('invoke', bench, parameters)).description).toContain('temperature');
-		const locked = await ChatBench.at(gateway.url, { apiKey: gateway.disabledKey });
-		expect((await failure('invoke', locked)).message).toContain('disabled');
-		const typed = await ChatBench.at(gateway.url, { apiKey: '<API_KEY>' });
-		expect((await failure('stream', typed)).message).toBe('Error in sub-node Model');
+		expect(await failure('invoke', parameters)).toMatch(/reason-next.*\n.*Remove temperature/s);
+		expect(await failure('stream', { model: 'unknown' })).toContain('Incorrect model ID');
 	});
 
 	test('a caller who gives up ends it, also between two attempts', async () => {
@@ -323,65 +285,66 @@ describe('a stream that fails on its way', () => {
 		event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hello' } }),
 	].join('');
 
-	async function streamed(answer: (response: ServerResponse, request: IncomingMessage) => void) {
-		const server: OwnServer = await opened(
-			serve((request, response) => {
-				response.writeHead(200, { 'content-type': 'text/event-stream' });
-				response.write(beginning);
-				answer(response, request);
-			}),
-		);
-		const own = await ChatBench.at(server.url);
-		const heard: string[] = [];
-		const result = await own.run({}, async (supply) => {
-			for await (const chunk of await (await supply()).stream(hello)) heard.push(chunk.text);
-		});
-		return { server, heard: heard.join(''), result };
-	}
-
-	test.each<[string, (response: ServerResponse) => void]>([
-		['a cut connection', (response) => setImmediate(() => response.socket?.destroy())],
-		[
-			'an end within an event',
-			(response) => response.end('event: content_block_delta\ndata: {"ty'),
-		],
-	])('%s is an unknown outcome after what was heard', async (_, answer) => {
-		const { server, heard, result } = await streamed(answer);
-		expect(heard).toBe('Hello');
-		expect(result.error?.message).toContain('The outcome is unknown');
-		expect(server.requests).toHaveLength(1);
-	});
-
-	test('a response is whole with its last event, though the connection stays open', async () => {
-		const { heard, result } = await streamed((response) => {
-			const delta = { stop_reason: 'end_turn' };
-			response.write(event('message_delta', { delta, usage: {} }) + event('message_stop', {}));
-		});
-		expect([result.status, heard]).toEqual(['success', 'Hello']);
-	});
-
-	test('a listener who leaves closes the connection', async () => {
-		const closed = jest.fn();
+	/** Listens to a response that begins and goes on as told. */
+	async function listen(
+		goOn: (response: ServerResponse) => unknown,
+		listener: (stream: AsyncIterable<AIMessageChunk>) => Promise<void>,
+	) {
 		const server = await opened(
 			serve((_, response) => {
 				response.writeHead(200, { 'content-type': 'text/event-stream' });
 				response.write(beginning);
-				response.once('close', closed);
-				// LangChain reads one piece ahead, and is only then told to leave.
-				const goOn = () => {
-					if (response.closed) return;
-					const delta = { type: 'text_delta', text: ' and so on' };
-					response.write(event('content_block_delta', { index: 0, delta }));
-					setImmediate(goOn);
-				};
-				goOn();
+				goOn(response);
 			}),
 		);
 		const own = await ChatBench.at(server.url);
-		await own.with({}, async (supply) => {
-			for await (const _ of await (await supply()).stream(hello)) break;
+		const result = await own.run({}, async (supply) => {
+			await listener(await (await supply()).stream(hello));
+		});
+		return { server, result };
+	}
+
+	async function heard(goOn: (response: ServerResponse) => unknown) {
+		const texts: string[] = [];
+		const { server, result } = await listen(goOn, async (stream) => {
+			for await (const chunk of stream) texts.push(chunk.text);
+		});
+		expect(texts.join('')).toBe('Hello');
+		expect(server.requests).toHaveLength(1);
+		return result;
+	}
+
+	test.each<[string, (response: ServerResponse) => unknown]>([
+		['a cut connection', (response) => setImmediate(() => response.socket?.destroy())],
+		['an end within an event', (response) => response.end('event: message_delta\ndata: {"ty')],
+	])('%s is an unknown outcome after what was heard', async (_, goOn) => {
+		expect((await heard(goOn)).error?.message).toContain('The outcome is unknown');
+	});
+
+	test('a response is whole with its last event, though the connection stays open', async () => {
+		const delta = { stop_reason: 'end_turn' };
+		const last = event('message_delta', { delta, usage: {} }) + event('message_stop', {});
+		expect((await heard((response) => response.write(last))).status).toBe('success');
+	});
+
+	test('a listener who leaves closes the connection', async () => {
+		const closed = jest.fn();
+		const chatter = (response: ServerResponse) => {
+			response.once('close', closed);
+			// LangChain reads one piece ahead, and is only then told to leave.
+			const goOn = () => {
+				if (response.closed) return;
+				const delta = { type: 'text_delta', text: ' and so on' };
+				response.write(event('content_block_delta', { index: 0, delta }));
+				setImmediate(goOn);
+			};
+			goOn();
+		};
+		const { result } = await listen(chatter, async (stream) => {
+			for await (const _ of stream) break;
 			await until(() => closed.mock.calls.length > 0);
 		});
+		expect(result.status).toBe('success');
 		expect(closed).toHaveBeenCalledTimes(1);
 	});
 });
