@@ -148,21 +148,16 @@ describe("LangChain's own agent with tools", () => {
 		expect(blocks.filter(({ type }) => type === 'thinking')).toHaveLength(2);
 	});
 
-	test.each<[string, (model: any) => any, unknown]>([
-		[
-			'a tool by its name',
-			(model) => model.bindTools([toolNamed('a')], { tool_choice: 'a' }),
-			{ type: 'tool', name: 'a' },
-		],
-		[
-			'a choice of the call',
-			(model) => model.bindTools([toolNamed('a')]).withConfig({ tool_choice: 'required' }),
-			{ type: 'any' },
-		],
-		['no choice', (model) => model.bindTools([toolNamed('a')]), undefined],
-	])('may have %s', async (_, bind, choice) => {
-		await bench.with({}, async (supply) => await bind(await supply()).invoke('Hello'));
-		expect(bodies()[0]?.tool_choice).toEqual(choice);
+	test('may choose a tool by its name, by the call, or none', async () => {
+		const tools = [toolNamed('a')];
+		await bench.with({}, async (supply) => {
+			const model = (await supply()) as any;
+			await model.bindTools(tools, { tool_choice: 'a' }).invoke('Hello');
+			await model.bindTools(tools).withConfig({ tool_choice: 'required' }).invoke('Hello');
+			await model.bindTools(tools).invoke('Hello');
+		});
+		const choices = bodies().map((body) => body.tool_choice);
+		expect(choices).toEqual([{ type: 'tool', name: 'a' }, { type: 'any' }, undefined]);
 	});
 
 	test('a forced tool call beside thinking is refused with what to change', async () => {
@@ -196,32 +191,21 @@ test('the images that a tool returns are seen', async () => {
 	]);
 });
 
-describe('a response without text has a hint on the chat model', () => {
-	const explanation = `This is about ${KEY}.`;
-
-	test.each<['invoke' | 'stream', object, string]>([
-		[
-			'stream',
-			{ content: [], stop_reason: 'refusal', stop_details: { type: 'refusal', explanation } },
-			'The model refused to respond: This is about',
-		],
-		['invoke', { content: [], stop_reason: 'end_turn' }, 'is empty'],
-	])('by %s: %j', async (way, message, hint) => {
-		const upstream = await opened(
-			serve((_, response) =>
-				sendJson(response, { id: 'm', type: 'message', role: 'assistant', ...message }),
-			),
-		);
-		const own = await ChatBench.at(upstream.url);
-		const result = await own.run({}, async (supply) => {
-			const model = await supply();
-			const answer = await ask(model, way, question);
-			expect(answer.text).toBe('');
-			await ask(model, way, [...question, answer, new HumanMessage('Please')]);
-		});
-		expect(result.error).toBeUndefined();
-		const hints = new Set(result.hints('Model').map(({ message }) => message));
-		expect([...hints]).toEqual([expect.stringContaining(hint)]);
-		expect([...hints].join()).not.toContain(KEY);
+test('a response without text has a hint on the chat model, without the key', async () => {
+	const stop_details = { type: 'refusal', explanation: `This is about ${KEY}.` };
+	const message = { id: 'm', content: [], stop_reason: 'refusal', stop_details };
+	const upstream = await opened(serve((_, response) => sendJson(response, message)));
+	const own = await ChatBench.at(upstream.url);
+	const result = await own.run({}, async (supply) => {
+		const model = await supply();
+		const answer = await ask(model, 'stream', question);
+		expect(answer.text).toBe('');
+		await ask(model, 'invoke', [...question, answer, new HumanMessage('Please')]);
 	});
+	expect(result.error).toBeUndefined();
+	const hints = new Set(result.hints('Model').map(({ message: hint }) => hint));
+	expect([...hints]).toEqual([
+		expect.stringContaining('The model refused to respond: This is about'),
+	]);
+	expect([...hints].join()).not.toContain(KEY);
 });

@@ -59,25 +59,13 @@ describe('Output Content as JSON', () => {
 	test.each<[string, string, unknown]>([
 		['an object', '{"a": [1, "x"]}', { a: [1, 'x'] }],
 		['null', 'null', null],
-		[
-			'a fence with text around it',
-			'Here you are:\n\n```JSON\n{"a": 1}\n```\nAnything else?',
-			{ a: 1 },
-		],
+		['a fence in a text', 'Here it is:\n\n```JSON\n{"a": 1}\n```\nAnything else?', { a: 1 }],
 		['a fence behind braces', 'For {x}:\n```json\n{"a": 1}\n```', { a: 1 }],
 		['the fence that has JSON', '```\nnpm i\n```\nand\n```json\n[{"a": 1}]\n```', [{ a: 1 }]],
 		['a fence without an end', '```json\n{"a": 1}\n', { a: 1 }],
-		[
-			'a fence inside of the JSON',
-			'```json\n{"code": "```js\\n1\\n```"}\n```',
-			{ code: '```js\n1\n```' },
-		],
+		['a fence in JSON', '```json\n{"a": "```js\\n1\\n```"}\n```', { a: '```js\n1\n```' }],
 		['text around it', 'Sure! {"a": {"b": "}"}} Enjoy.', { a: { b: '}' } }],
-		[
-			'a number too long for JavaScript',
-			'{"id": 1234567890123456789}',
-			{ id: '1234567890123456789' },
-		],
+		['a long number', '{"id": 1234567890123456789}', { id: '1234567890123456789' }],
 	])('%s', async (_, text, json) => {
 		respond = () => reply(text);
 		const [item] = (await ask({ options })).json(NODE);
@@ -202,29 +190,19 @@ describe('what an earlier try paid for', () => {
 describe('the hint about the run', () => {
 	const hintOf = (result: RunResult) => result.hints(NODE).at(-1);
 
-	test.each<[string, object | number, string]>([
-		['nothing that is not known', reply('x', { usage: undefined }), '1 message.'],
+	const input = { input_tokens: 1, cache_read_input_tokens: 2, cache_creation_input_tokens: 4 };
+	const output = { output_tokens: 20, output_tokens_details: { thinking_tokens: 15 } };
+	const odd = { input_tokens: 'many', output_tokens: -3, cost: '1' };
+	test.each<[string, object | undefined, string]>([
+		['nothing that is not known', undefined, '1 message.'],
 		[
 			'thinking, cached tokens and the cost that the gateway tells',
-			reply('x', {
-				usage: {
-					input_tokens: 1,
-					cache_read_input_tokens: 2,
-					cache_creation_input_tokens: 4,
-					output_tokens: 20,
-					output_tokens_details: { thinking_tokens: 15 },
-					cost: 0.1,
-				},
-			}),
+			{ ...input, ...output, cost: 0.1 },
 			'1 message; 7 input and 20 output tokens (15 for thinking); cost 0.1.',
 		],
-		[
-			'no tokens that are no numbers',
-			reply('x', { usage: { input_tokens: 'many', output_tokens: -3, cost: '1' } }),
-			'1 message; 0 input and 0 output tokens.',
-		],
-	])('tells %s', async (_, body, message) => {
-		respond = () => body;
+		['no tokens that are no numbers', odd, '1 message; 0 input and 0 output tokens.'],
+	])('tells %s', async (_, usage, message) => {
+		respond = () => reply('x', { usage });
 		expect(hintOf(await ask())).toMatchObject({ message, type: 'info' });
 	});
 
@@ -264,13 +242,10 @@ describe('a response without text', () => {
 		stop_details: { type: 'refusal', category: 'cyber', explanation: 'It could enable harm.' },
 	};
 
+	const cut = reply('Hel', { stop_reason: 'max_tokens' });
 	test.each<[string, object, RegExp]>([
 		['a refusal', reply([], refusal), /^The model refused to respond: It could enable harm\./],
-		[
-			'the end of Max Tokens',
-			reply('Hel', { stop_reason: 'max_tokens' }),
-			/cut off at 'Max Tokens'/,
-		],
+		['the end of Max Tokens', cut, /cut off at 'Max Tokens'/],
 	])('%s is a hint', async (_, body, words) => {
 		respond = () => body;
 		const result = await ask({}, {}, [{}, {}]);

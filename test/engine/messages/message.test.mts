@@ -109,10 +109,7 @@ describe('what is sent', () => {
 
 test.each<[Parameters, RegExp]>([
 	[{ prompt: '  ' }, /'Prompt' is empty/],
-	[
-		{ thinking: 'enabled', budgetTokens: 99, options: { extraFields: '{"max_tokens":50}' } },
-		/^'Budget \(Tokens\)' is 99 and must be less than 'Max Tokens', which is 50$/,
-	],
+	[{ thinking: 'enabled', budgetTokens: 500 }, /^'Budget \(Tokens\)' is 500 and must be less than/],
 	[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
 	[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
 	[{ input: 'json', messagesJson: '[{"role":"user","content":[]}]' }, /Message 1 is empty/],
@@ -195,18 +192,15 @@ describe('switching thinking', () => {
 		expect([gateway.count('message'), gateway.paid]).toEqual([2, 0]);
 	});
 
+	const contradiction = [expect.stringContaining('The model name ends in')];
 	test.each([
-		['reason-large-nothinking', 'default', false, 0],
-		['reason-large-thinking', 'adaptive', true, 0],
-		['reason-large-thinking', 'disabled', true, 1],
-		['reason-large-nothinking', 'adaptive', false, 1],
-	])('%s with %s', async (model, thinking, thinks, hints) => {
-		const result = await ask({ model, thinking });
+		['reason-large-nothinking', 'default', []],
+		['reason-large-thinking', 'adaptive', []],
+		['reason-large-thinking', 'disabled', contradiction],
+		['reason-large-nothinking', 'adaptive', contradiction],
+	])('%s with %s', async (model, thinking, hints) => {
+		expect(warnings(await ask({ model, thinking }))).toEqual(hints);
 		expect(bodies()[0]!.model).toBe(model);
-		expect(result.json(NODE)[0]!.thinking !== '').toBe(thinks);
-		const remarks = warnings(result);
-		expect(remarks).toHaveLength(hints);
-		if (hints > 0) expect(remarks[0]).toContain(`The model name ends in`);
 	});
 });
 

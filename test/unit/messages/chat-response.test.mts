@@ -55,8 +55,6 @@ const STREAMS: Record<string, string | Buffer> = {
 	'as it should be': whole,
 	'blank lines and blanks first': `\r\n \t\r\n\n${whole}`,
 	'a BOM and a comment first': `\ufeff: hi\n${whole}`,
-	'both line breaks': whole.replaceAll('\n', '\r\n'),
-	'no final empty line': whole.trimEnd(),
 	'no event names': whole.replace(/^event:.*\n/gm, ''),
 	'unknown events and fields': `event: news\ndata: {"x":1}\nfoo: bar\n\n${whole}`,
 	'data over several lines': whole.replaceAll(',"', ',\ndata: "'),
