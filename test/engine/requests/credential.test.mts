@@ -51,6 +51,7 @@ beforeEach(() => {
 });
 
 describe('the test behind the button', () => {
+	const KEY = 'sk-embedded-gateway-one';
 	const node = () => bench.host.nodeType('n8n-nodes-media-gateway.imageGeneration');
 
 	/** As n8n's server does it: by the function that the node names. */
@@ -78,11 +79,12 @@ describe('the test behind the button', () => {
 
 	test('a right key, however it was pasted; it costs nothing', async () => {
 		const [one, two] = bench.gateway.keys;
-		for (const key of [one, two, ` ${one}\n`, `Bearer ${one}`, `"${one}"`]) {
-			expect(await withKey(key)).toEqual({ status: 'OK', message: expect.any(String) });
-		}
-		for (const suffix of ['/', '/v1', '/v1/']) {
-			const { status } = await withKey(one, { baseUrl: bench.gateway.url + suffix });
+		for (const [key, suffix] of [
+			[one, '/'],
+			[two, '/v1'],
+			[` Bearer ${one}\n`, '/v1/'],
+		] as const) {
+			const { status } = await withKey(key, { baseUrl: bench.gateway.url + suffix });
 			expect(status).toBe('OK');
 		}
 		expect(bench.gateway.paid).toBe(0);
@@ -91,15 +93,12 @@ describe('the test behind the button', () => {
 	});
 
 	test('what is wrong with the key or the address is said', async () => {
-		const key = 'sk-embedded-gateway-one';
 		const none = await opened(serve((_, response) => sendJson(response, { error: {} }, 404)));
 		for (const [apiKey, baseUrl, message] of [
 			['sk-wrong-wrong-wrong', bench.gateway.url, /rejected the API key \(401\)/],
 			['Bearer <API_KEY>', none.url, /placeholder/],
-			['', none.url, /empty/],
-			[key, await deadAddress(), /connection to the gateway was refused/i],
-			[key, 'gateway', /not a web address/],
-			[key, `${none.url}/a?key=abcdef0123456789`, /no such API at \S+models\?key=\*\*\* \(404/],
+			[KEY, await deadAddress(), /connection to the gateway was refused/i],
+			[KEY, `${none.url}/a?key=abcdef0123456789`, /no such API at \S+models\?key=\*\*\* \(404/],
 		] as const) {
 			const { status, message: said } = await withKey(apiKey, { baseUrl });
 			expect([status, said]).toEqual(['Error', expect.stringMatching(message)]);
@@ -113,26 +112,18 @@ describe('the test behind the button', () => {
 		const own = await opened(
 			serve((_, response) => void response.writeHead(302, { location: other.url }).end()),
 		);
-		const { status } = await withKey('sk-embedded-gateway-one', { baseUrl: own.url });
+		const { status } = await withKey(KEY, { baseUrl: own.url });
 		expect([status, other.requests]).toEqual(['Error', []]);
 	});
 
 	test('a self-signed certificate: refused with the way out, accepted where the user says so', async () => {
 		const at = { baseUrl: secure.gateway.url };
-		const refused = await withKey('sk-embedded-gateway-one', at);
+		const refused = await withKey(KEY, at);
 		expect(refused.status).toBe('Error');
-		expect(refused.message).toMatch(/server's certificate isn't trusted/);
-		expect(refused.message).toMatch(/Allow Self-Signed Certificates/);
-		const accepted = await withKey('sk-embedded-gateway-one', {
-			...at,
-			allowUnauthorizedCerts: true,
-		});
+		expect(refused.message).toMatch(/certificate isn't trusted.*'Allow Self-Signed Certificates'/);
+		const accepted = await withKey(KEY, { ...at, allowUnauthorizedCerts: true });
 		expect(accepted.status).toBe('OK');
-		const wrong = await withKey('sk-wrong-wrong', { ...at, allowUnauthorizedCerts: true });
-		expect(wrong.message).toMatch(/401/);
 	});
-
-	const KEY = 'sk-embedded-gateway-one';
 
 	test('additional headers reach the gateway, and its model list on the same server', async () => {
 		const headers = { values: [{ name: 'X-Tenant', value: '7' }] };
@@ -192,18 +183,14 @@ describe('the test behind the button', () => {
 		expect(await withKey(KEY, { mediaUrl: `${listing.url}/v1` })).toMatchObject({ status: 'OK' });
 		expect(listing.requests.map(({ url }) => url)).toEqual(['/v1/media/models']);
 		expect(everythingIn(listing.requests)).not.toContain(KEY);
-		expect((await withKey(KEY, { mediaUrl: bench.gateway.url })).status).toBe('OK');
 		expect((await withKey(KEY, { mediaUrl: '  ' })).status).toBe('OK');
-
-		const page = await opened(serve((_, response) => void response.end('<html></html>')));
-		for (const mediaUrl of [await deadAddress(), page.url, 'media']) {
-			const { status, message } = await withKey(KEY, { mediaUrl });
-			expect([status, message]).toEqual(['Error', expect.stringContaining('Media URL')]);
-			expect(message).not.toContain('Base URL');
-		}
+		const mediaUrl = await deadAddress();
+		const { status, message } = await withKey(KEY, { mediaUrl });
+		expect([status, message]).toEqual(['Error', expect.stringContaining('Media URL')]);
+		expect(message).not.toContain('Base URL');
 		// What is wrong with the key comes first.
-		const { message } = await withKey('sk-wrong-wrong-wrong', { mediaUrl: page.url });
-		expect(message).toMatch(/rejected the API key/);
+		const wrong = await withKey('sk-wrong-wrong-wrong', { mediaUrl });
+		expect(wrong.message).toMatch(/rejected the API key/);
 	});
 });
 
@@ -222,18 +209,9 @@ describe('a self-signed certificate', () => {
 	});
 
 	test('of another host than the gateway it is refused all the same', async () => {
-		const stranger = await opened(openBench({ tls: selfSigned }));
-		const { url } = (
-			await (
-				await hostFor({ baseUrl: stranger.gateway.url, allowUnauthorizedCerts: true })
-			).run(workflowOf('imageGeneration', { prompt: 'a fox', download: false }))
-		).json(NODE)[0]!;
-		const own = await opened(
-			serve((request, response) => {
-				if (request.method === 'POST') sendJson(response, { data: [{ url }] });
-				else sendJson(response, {}, 404);
-			}),
-		);
+		const made = await secure.run('imageGeneration', { prompt: 'a fox', download: false });
+		const { url } = made.json(NODE)[0]!;
+		const own = await opened(serve((_, response) => sendJson(response, { data: [{ url }] })));
 		const host = await hostFor({ baseUrl: own.url, allowUnauthorizedCerts: true });
 		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
 		expect(result.error?.message).toBe(
@@ -242,79 +220,57 @@ describe('a self-signed certificate', () => {
 	});
 });
 
-test.each([false, true])(
-	"the fields under 'Gateway Settings' have an effect only while it is on: %s",
-	async (gatewaySettings) => {
-		const media = await opened(serve((_, response) => sendJson(response, { data: [] })));
-		const own = await opened(
-			serve(({ method }, response) => {
-				if (method === 'GET') response.end(TINY_PNG);
-				else sendJson(response, {}, 400);
-			}),
-		);
-		const host = await hostFor({
-			baseUrl: own.url,
-			gatewaySettings,
-			mediaUrl: media.url,
-			headers: { values: [{ name: 'x-tenant', value: 'acme' }] },
-			asyncFlag: 'path',
-			editFormat: 'json',
-			messageAuth: 'bearer',
-			versionHeaderName: 'acme-version',
-			versionHeaderValue: '2099-01-01',
+test("the fields under 'Gateway Settings' have no effect while it is off", async () => {
+	const media = await opened(serve((_, response) => sendJson(response, { data: [] })));
+	const own = await opened(serve((_, response) => sendJson(response, {}, 400)));
+	const host = await hostFor({
+		baseUrl: own.url,
+		gatewaySettings: false,
+		mediaUrl: media.url,
+		headers: { values: [{ name: 'x-tenant', value: 'acme' }] },
+		asyncFlag: 'path',
+		editFormat: 'json',
+		messageAuth: 'bearer',
+		versionHeaderName: 'acme-version',
+		versionHeaderValue: '2099-01-01',
+	});
+	const imageUrl = `data:image/png;base64,${TINY_PNG.toString('base64')}`;
+	const options = { checkLimits: false };
+	const image = { prompt: 'a fox', mode: 'submit', imageSource: 'url', imageUrl, options };
+	await host.run(workflowOf('imageGeneration', image));
+	await host.run(workflowOf('imageEdit', image));
+	await host.run(workflowOf('message', { model: 'm', prompt: 'hello' }));
+	await host.run(workflowOf('mediaModels'));
+	const sent = own.requests
+		.filter(({ method }) => method === 'POST')
+		.map(({ url, headers }) => {
+			const [type] = String(headers['content-type']).split(';');
+			const names = Object.keys(headers).filter((name) => /^auth|^x-|version$/.test(name));
+			return [url, type, names.sort().join()];
 		});
-		const source = { imageSource: 'url', imageUrl: `${own.url}/one.png` };
-		const image = { prompt: 'a fox', mode: 'submit', options: { checkLimits: false } };
-		await host.run(workflowOf('imageGeneration', image));
-		await host.run(workflowOf('imageEdit', { ...image, ...source }));
-		await host.run(workflowOf('message', { model: 'm', prompt: 'hello' }));
-		await host.run(workflowOf('mediaModels'));
-		const sent = own.requests
-			.filter(({ method }) => method === 'POST')
-			.map(({ url, headers }) => {
-				const [type] = String(headers['content-type']).split(';');
-				const names = Object.keys(headers).filter((name) => /^auth|^x-|version$/.test(name));
-				return [url, type, names.sort().join()];
-			});
-		const [json, form] = ['application/json', 'multipart/form-data'];
-		expect(sent).toEqual(
-			gatewaySettings
-				? [
-						['/v1/images/generations/async', json, 'authorization,x-tenant'],
-						['/v1/images/edits/async', json, 'authorization,x-tenant'],
-						['/v1/messages', json, 'acme-version,authorization,x-tenant'],
-					]
-				: [
-						['/v1/images/generations?async=true', json, 'authorization'],
-						['/v1/images/edits?async=true', form, 'authorization'],
-						['/v1/messages', json, 'anthropic-version,x-api-key'],
-					],
-		);
-		const { headers } = own.requests.find(({ url }) => url === '/v1/messages')!;
-		expect(headers['acme-version'] ?? headers['anthropic-version']).toBe(
-			gatewaySettings ? '2099-01-01' : '2023-06-01',
-		);
-		expect(media.requests).toHaveLength(gatewaySettings ? 1 : 0);
-	},
-);
+	expect(sent).toEqual([
+		['/v1/images/generations?async=true', 'application/json', 'authorization'],
+		['/v1/images/edits?async=true', 'multipart/form-data', 'authorization'],
+		['/v1/messages', 'application/json', 'anthropic-version,x-api-key'],
+	]);
+	expect(own.requests.at(2)!.headers['anthropic-version']).toBe('2023-06-01');
+	expect(media.requests).toEqual([]);
+});
 
 describe('before anything is sent', () => {
-	test.each([
-		['<API_KEY>', /still a placeholder/],
-		['sk-one two', /contains a space/],
-	])('the key %j is refused by every node', async (apiKey, message) => {
+	test('a placeholder for a key is refused by every node', async () => {
 		const host = await hostFor(
-			{ baseUrl: bench.gateway.url, apiKey },
+			{ baseUrl: bench.gateway.url, apiKey: '<API_KEY>' },
 			{ extraNodeTypes: chatRoot },
 		);
-		const settings = { taskId: 'x', prompt: 'a fox', model: MODEL };
-		for (const node of ['imageEdit', 'imageGeneration', 'imageTask', 'imageWait', 'message']) {
-			const result = await host.run(workflowOf(node as NodeName, settings));
-			expect(result.error?.message).toMatch(message);
-		}
-		for (const way of ['invoke', 'stream'] as const) {
-			const result = await host.run(chatWorkflow(way));
-			expect(everythingIn(result.error)).toMatch(message);
+		const parameters = { taskId: 'x', prompt: 'a fox', model: MODEL };
+		const nodes = ['imageEdit', 'imageGeneration', 'imageTask', 'imageWait', 'message'] as const;
+		for (const workflow of [
+			...nodes.map((node) => workflowOf(node, parameters)),
+			chatWorkflow('invoke'),
+		]) {
+			const { error } = await host.run(workflow);
+			expect(everythingIn(error)).toMatch(/still a placeholder/);
 		}
 		expect(bench.gateway.count('any')).toBe(0);
 	});
@@ -406,7 +362,7 @@ describe('the key', () => {
 		}
 	}
 
-	test.each([200, 400, 401, 302, 308])(
+	test.each([200, 401, 307])(
 		'%d: it is in nothing that is kept, and with no other host',
 		async (status) => {
 			const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
@@ -461,21 +417,10 @@ describe('the key', () => {
 
 describe('an expression of the item as the key', () => {
 	const keys = ['sk-embedded-gateway-one', 'sk-embedded-gateway-two'];
-	const run = async (given: string[]) => {
-		const host = await hostFor({ baseUrl: bench.gateway.url, apiKey: '={{ $json.key }}' });
-		return await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }), {
-			input: given.map((key) => ({ json: { key } })),
-		});
-	};
-
-	const host = 'http://127.0.0.';
 	test.each<[string, string, object]>([
 		['as the field itself', '={{ $json.key }}', {}],
-		['as a part of the key', `={{ 'sk-embedded-gateway-' + $json.name }}`, {}],
 		['by its place', `={{ $itemIndex === 0 ? '${keys[0]}' : '${keys[1]}' }}`, {}],
-		['by a number', `={{ $json.nested.id === 1 ? '${keys[0]}' : '${keys[1]}' }}`, {}],
-		['in the address', keys[0]!, { baseUrl: `={{ "${host}" + $json.nested.id }}` }],
-		['in the address of the listing', keys[0]!, { mediaUrl: `={{ "${host}" + $json.name }}` }],
+		['in the address', keys[0]!, { baseUrl: '={{ "http://127.0.0." + $json.nested.id }}' }],
 		[
 			'in an additional header',
 			keys[0]!,
@@ -498,11 +443,12 @@ describe('an expression of the item as the key', () => {
 		expect(bench.gateway.requests).toEqual([]);
 	});
 
-	test('works where it is the same for all items, and for a single one', async () => {
-		for (const given of [[keys[0]!, keys[0]!], [keys[0]!]]) {
-			const result = await run(given);
-			expect(result.error).toBeUndefined();
-			expect(result.output(NODE)).toHaveLength(given.length);
-		}
+	test('works where it is the same for all items', async () => {
+		const host = await hostFor({ baseUrl: bench.gateway.url, apiKey: '={{ $json.key }}' });
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }), {
+			input: [1, 2].map(() => ({ json: { key: keys[0] } })),
+		});
+		expect(result.error).toBeUndefined();
+		expect(result.output(NODE)).toHaveLength(2);
 	});
 });
