@@ -170,20 +170,17 @@ describe('additional headers and the key', () => {
 	});
 
 	test.each([
-		['authorization', KEY],
-		['bearer', BEARER],
-		['xApiKey', KEY],
-	])('messages, in one piece or streamed: %s', async (messageAuth, key) => {
-		for (const way of ['message', 'invoke', 'stream'] as const) {
-			hosts.gateway.requests.length = 0;
-			const parameters = way === 'message' ? { model: 'm', prompt: 'hello' } : {};
-			const result = await hosts.run(way, parameters, { messageAuth });
-			expect(result.error).toBeUndefined();
-			expect(hosts.carried(hosts.gateway)).toEqual({ 'POST /v1/messages': [key, TENANT] });
-			const { headers } = hosts.gateway.requests[0]!;
-			expect(headers['anthropic-version']).toBe('2023-06-01');
-			expect('x-api-key' in headers).toBe(messageAuth === 'xApiKey');
-		}
+		['authorization', 'message', KEY],
+		['bearer', 'invoke', BEARER],
+		['xApiKey', 'stream', KEY],
+	] as const)('messages: %s, by %s', async (messageAuth, way, key) => {
+		const parameters = way === 'message' ? { model: 'm', prompt: 'hello' } : {};
+		const result = await hosts.run(way, parameters, { messageAuth });
+		expect(result.error).toBeUndefined();
+		expect(hosts.carried(hosts.gateway)).toEqual({ 'POST /v1/messages': [key, TENANT] });
+		const { headers } = hosts.gateway.requests[0]!;
+		expect(headers['anthropic-version']).toBe('2023-06-01');
+		expect('x-api-key' in headers).toBe(messageAuth === 'xApiKey');
 	});
 
 	test('a model list at another address', async () => {
@@ -272,19 +269,16 @@ describe('a value of an additional header', () => {
 		expect(everythingIn((await host.run(workflow)).error)).not.toContain('anthropic refuses');
 	});
 
-	test('is not taken out of an ID, an address or a name of a model', async () => {
+	test('is not taken out of an ID or an address', async () => {
 		const server = await opened(
-			serve((request, response, url) => {
-				if (request.url === '/v1/models') {
-					return sendJson(response, { data: [{ id: 'acme-images/paint-1' }] });
+			serve(({ method, url: path = '' }, response, url) => {
+				if (path.startsWith('/v1/media')) return sendJson(response, {}, 404);
+				if (method === 'POST') {
+					return sendJson(response, { id: 'acme-images-task-7', status: 'queued' });
 				}
-				if (request.url!.startsWith('/v1/media')) return sendJson(response, {}, 404);
-				if (request.method === 'GET' && request.url!.startsWith('/v1/images')) {
-					const data = [{ url: `${url}/acme-images/one.png` }];
-					return sendJson(response, { id: 'x', status: 'completed', data });
-				}
-				if (request.method === 'GET') return void response.end(TINY_PNG);
-				sendJson(response, { id: 'acme-images-task-7', status: 'queued' });
+				if (!path.startsWith('/v1/images')) return void response.end(TINY_PNG);
+				const data = [{ url: `${url}/acme-images/one.png` }];
+				sendJson(response, { id: 'x', status: 'completed', data });
 			}),
 		);
 		const headers = { values: [{ name: 'x-tenant', value: 'acme-images' }] };
@@ -295,54 +289,19 @@ describe('a value of an additional header', () => {
 			taskId: 'acme-images-task-7',
 			url: `${server.url}/acme-images/one.png`,
 		});
-		const listed = await host.run(workflowOf('mediaModels'));
-		expect(listed.json(NODE)).toMatchObject([{ model: 'acme-images/paint-1' }]);
 	});
 
-	test('split over the events of a stream is not shown either', async () => {
-		const events = [
-			{ type: 'message_start', message: { id: 'msg_1', role: 'assistant', content: [] } },
-			{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-			...[`from ${TENANT.slice(0, 9)}`, TENANT.slice(9), ' and ', TENANT].map((text) => ({
-				type: 'content_block_delta',
-				index: 0,
-				delta: { type: 'text_delta', text },
-			})),
-			{ type: 'message_delta', delta: { stop_reason: 'end_turn' } },
-			{ type: 'message_stop' },
-		];
-		const streaming = await opened(
-			serve((_, response) => {
-				const lines = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}`);
-				response.writeHead(200, { 'content-type': 'text/event-stream' });
-				response.end(`${lines.join('\n\n')}\n\n`);
-			}),
-		);
-		const credential = { baseUrl: streaming.url, headers: HEADERS };
-		const host = await hostFor(credential, { extraNodeTypes: chatRoot });
-		const result = await host.run(chatWorkflow('stream'));
-		expect(result.json(NODE)).toEqual([{ text: 'from *** and ***' }]);
-	});
-
-	test('that cannot be sent is refused by every node, before anything is sent', async () => {
+	test('that cannot be sent is refused, before anything is sent', async () => {
 		const server = await opened(serve((_, response) => sendJson(response, {})));
 		const headers = { values: [{ name: 'x-tenant', value: 'a\r\nx-evil: 1' }] };
 		const host = await hostFor({ baseUrl: server.url, headers }, { extraNodeTypes: chatRoot });
-		const parameters = { taskId: 'x', prompt: 'a fox', model: 'm' };
-		const nodes = [
-			'imageEdit',
-			'imageGeneration',
-			'imageTask',
-			'imageWait',
-			'mediaModels',
-		] as const;
-		for (const node of [...nodes, 'message'] as const) {
-			const { error } = await host.run(workflowOf(node, parameters));
-			expect(error?.message).toMatch(/contains a line break/);
-			expect(error?.description).toMatch(/'Additional Headers'/);
+		const listed = (await host.run(workflowOf('mediaModels'))).error;
+		expect(listed?.description).toMatch(/'Additional Headers'/);
+		const made = (await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }))).error;
+		const asked = (await host.run(chatWorkflow('invoke'))).error;
+		for (const error of [listed, made, asked]) {
+			expect(everythingIn(error)).toMatch(/contains a line break/);
 		}
-		const { error } = await host.run(chatWorkflow('invoke'));
-		expect(everythingIn(error)).toMatch(/contains a line break/);
 		expect(server.requests).toEqual([]);
 	});
 });
