@@ -59,58 +59,26 @@ describe('files', () => {
 		return await partsOf(tap.posts[0]!);
 	};
 	const withExtra = (file: object) => ({ options: { extraFiles: { file: [file] } } });
-	const mask = { field: 'mask', binaryProperty: 'notes' };
 
-	test.each([
-		['no MIME type', undefined, 'application/octet-stream'],
-		['an object for a MIME type', { toString: 1 }, 'application/octet-stream'],
-		['a MIME type with a part header behind it', 'text/plain\r\nX-Evil: 1', 'text/plain'],
-		['a MIME type that begins with a line break', '\r\nX-Evil: 1', 'application/octet-stream'],
-		['a parameter with a quote', 'text/plain; a="b', 'text/plain'],
-		['a parameter', 'text/plain;charset=utf-8', 'text/plain'],
-	])('an extra file with %s', async (_, mimeType, type) => {
-		const binary = { notes: { data: NOTES, fileName: 'notes.txt', mimeType } };
-		const result = await edit(host, [{ ...one, binary }], withExtra(mask));
+	test('an extra file begins no header by its name, its type or its field', async () => {
+		const evil = '\r\nX-Evil: 1';
+		const notes = { data: NOTES, fileName: `a"${evil}\r\n\r\n.txt`, mimeType: `text/plain${evil}` };
+		const extra = withExtra({ field: `ma"; x="sk${evil}`, binaryProperty: 'notes' });
+		const result = await edit(host, [{ ...one, binary: { notes } }], extra);
 		expect(result.error).toBeUndefined();
 		const form = withoutBoundary(tap.posts[0]!);
-		expect(form).not.toMatch(/X-Evil/);
+		expect(form).not.toMatch(/^X-Evil/im);
 		expect(form.match(/^content-type: .*$/gim)).toHaveLength(2);
-		expect(form).toContain(`Content-Type: ${type}\r\n\r\nblue, please\r\n`);
+		expect(form).toContain('filename="a-X-Evil- 1.txt"\r\nContent-Type: text/plain\r\n\r\nblue');
 		expect(await sent()).toHaveLength(4);
 		expect(tap.posts[0]!.headers['content-length']).toBe(String(tap.posts[0]!.body.length));
 	});
 
-	test.each([
-		['no name', undefined, 'image.bin'],
-		['a name with a header in it', 'a"\r\nX-Evil: 1\r\n\r\n.txt', 'a-X-Evil- 1.txt'],
-		['a name of a megabyte', `${'x'.repeat(1_000_000)}.txt`, `${'x'.repeat(80)}.txt`],
-	])('an extra file with %s', async (_, fileName, name) => {
-		const binary = { notes: { data: NOTES, mimeType: 'text/plain', fileName } };
-		const result = await edit(host, [{ ...one, binary }], withExtra(mask));
-		expect(result.error).toBeUndefined();
-		expect((await sent()).at(-1)).toMatchObject(['mask', { name }]);
-		expect(withoutBoundary(tap.posts[0]!)).not.toMatch(/^X-Evil/m);
-	});
-
-	test.each(['a"; x="y', 'a\r\nX-Evil: 1'])(
-		'an extra file for the form field %j begins no header',
-		async (field) => {
-			const binary = { notes: { data: NOTES, mimeType: 'text/plain' } };
-			const result = await edit(host, [{ ...one, binary }], withExtra({ ...mask, field }));
-			expect(result.error).toBeUndefined();
-			expect(withoutBoundary(tap.posts[0]!)).not.toMatch(/^X-Evil/m);
-			expect(await sent()).toHaveLength(4);
-			expect(tap.posts[0]!.headers['content-length']).toBe(String(tap.posts[0]!.body.length));
-		},
-	);
-
-	test.each([
-		['an extra file without bytes', { notes: { mimeType: 'text/plain' } }],
-		['an extra file with a number for bytes', { notes: { mimeType: 'text/plain', data: 7 } }],
-	])('%s is refused in words', async (_, binary) => {
-		const result = await edit(host, [{ ...one, binary }], withExtra(mask));
-		expect(errorOf(result).message).toMatch(/"notes" is an empty file|'notes'/);
-		expect(tap.requests).toHaveLength(0);
+	test('an extra file of no type and no name has the most general ones', async () => {
+		const extra = withExtra({ field: 'mask', binaryProperty: 'notes' });
+		await edit(host, [{ ...one, binary: { notes: { data: NOTES } } }], extra);
+		const type = 'application/octet-stream';
+		expect((await sent()).at(-1)).toMatchObject(['mask', { name: 'image.bin', type }]);
 	});
 
 	describe('named by an expression', () => {
@@ -195,7 +163,6 @@ describe('the name of the output field', () => {
 
 	test.each([
 		['={{ 7 }}', '7'],
-		['  image  ', 'image'],
 		['={{ null }}', 'data'],
 		['__proto__', '__proto__'],
 	])('%j is the field %s', async (typed, field) => {
@@ -243,20 +210,7 @@ describe('what a gateway responds with', () => {
 	const polled = () =>
 		gateway.requests.filter(({ method }) => method === 'GET').map(({ url }) => url);
 
-	test.each(['-1234567890123456789', '99999999999999999999999999'])(
-		'an ID that is the number %s is polled with all its digits',
-		async (id) => {
-			say = (_, method) =>
-				method === 'POST'
-					? [200, `{"id": ${id}, "status": "queued"}`]
-					: [200, `{"id": ${id}, "status": "completed", "data": [{ "url": "http://h/a.png" }]}`];
-			const result = await runChain(host, [{}], [generation({ mode: 'wait' })]);
-			expect(result.json('Node')).toMatchObject([{ taskId: id, url: 'http://h/a.png' }]);
-			expect(polled()).toEqual([`/v1/images/generations/${id}`]);
-		},
-	);
-
-	test('an ID of 19 digits goes from node to node', async () => {
+	test('an ID that is a number of 19 digits goes from node to node', async () => {
 		const id = '9007199254740993123';
 		say = (_, method) =>
 			method === 'POST'
@@ -271,24 +225,7 @@ describe('what a gateway responds with', () => {
 			],
 		);
 		expect(result.json('Node 1')).toMatchObject([{ taskId: id, response: { seed: id } }]);
-	});
-
-	test.each(['.', ' .. '])('the task ID %j is not asked about', async (taskId) => {
-		say = () => [200, '{"status":"completed","data":[{"url":"http://h/a.png"}]}'];
-		for (const type of ['imageTask', 'imageWait']) {
-			const [item] = (
-				await runChain(
-					host,
-					[{}],
-					[{ type, settings: go, parameters: { taskId, download: false } }],
-				)
-			).output('Node');
-			expect(item!.json).toMatchObject({
-				error: `The task ID "${taskId.trim()}" is not valid`,
-				details: { taskId: taskId.trim() },
-			});
-		}
-		expect(gateway.requests).toEqual([]);
+		expect(polled()).toEqual([`/v1/images/generations/${id}`]);
 	});
 
 	test('a gateway that calls a task ".." is not believed', async () => {
@@ -299,30 +236,6 @@ describe('what a gateway responds with', () => {
 			{ error: `The task ID "${id}" is not valid`, details: { taskId: id } },
 		]);
 		expect(polled()).toEqual([]);
-	});
-
-	test('the model name ".." is not asked about', async () => {
-		const model = '..';
-		say = () => [200, '{"success":true,"data":{"items":[],"total":0}}'];
-		const parameters = { operation: 'get', model };
-		const result = await runChain(host, [{}], [{ type: 'mediaModels', settings: go, parameters }]);
-		expect(result.json('Node')).toMatchObject([
-			{ error: `The model name "${model}" is not valid` },
-		]);
-		expect(gateway.requests).toEqual([]);
-	});
-
-	test.each([
-		['../../messages', '..%2F..%2Fmessages'],
-		['%2e%2e', '%252e%252e'],
-	])('the task ID %j stays one part of the path', async (taskId, part) => {
-		say = () => [200, '{"status":"completed","data":[{"url":"http://h/a.png"}]}'];
-		await runChain(
-			host,
-			[{}],
-			[{ type: 'imageTask', parameters: { taskId, taskType: 'edit', download: false } }],
-		);
-		expect(polled()).toEqual([`/v1/images/edits/${part}`]);
 	});
 
 	const unicode = (text: string) =>
@@ -374,12 +287,6 @@ describe('what a gateway responds with', () => {
 		expect(polled()).toEqual([]);
 	});
 
-	test('NaN in a response, as Python writes it, loses no image', async () => {
-		say = () => [200, '{"data":[{"url":"http://h/a.png","score":NaN}],"cost":-Infinity}'];
-		const result = await runChain(host, [{}], [generation()]);
-		expect(result.json('Node')).toMatchObject([{ url: 'http://h/a.png' }]);
-	});
-
 	test('a key that is a word of an address is erased in what is read, not in what is fetched', async () => {
 		const word = 'sunflower';
 		const to = await hostFor(
@@ -399,24 +306,11 @@ describe('what a gateway responds with', () => {
 		expect(gateway.requests.at(-1)!.url).toBe(url);
 	});
 
-	test.each(['[', '{"a":'])('100,000 times %j is no response', async (opening) => {
-		const closing = opening === '[' ? ']' : '}';
-		const deep = `${opening.repeat(100_000)}1${closing.repeat(100_000)}`;
-		for (const text of [
-			deep,
-			opening.repeat(100_000),
-			`{"id":"t1","status":"queued","x":${deep}}`,
-		]) {
-			say = () => [200, text];
-			const result = await runChain(host, [{}], [{ ...generation(), settings: go }]);
-			expect(result.error).toBeUndefined();
-			expect(result.json('Node')[0]!.error).toMatch(/^The outcome is unknown/);
-		}
-	});
-
-	test('a file of many comments does not stop anybody', async () => {
-		const bytes = Buffer.from('<!---->'.repeat(10_000));
-		const result = await edit(host, [{ files: { data: { bytes, fileName: 'x.svg' } } }]);
-		expect(errorOf(result).message).toBe('The binary field "data" is not an image');
+	test('a task in a response that is nested 100,000 times deep is an unknown outcome', async () => {
+		const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+		say = () => [200, `{"id":"t1","status":"queued","x":${deep}}`];
+		const result = await runChain(host, [{}], [{ ...generation(), settings: go }]);
+		expect(result.error).toBeUndefined();
+		expect(result.json('Node')[0]!.error).toMatch(/^The outcome is unknown/);
 	});
 });
