@@ -39,163 +39,66 @@ export const PROMPT = 'a lighthouse';
 const PAYING: NodeName[] = ['imageGeneration', 'imageEdit', 'message'];
 const MAKING: NodeName[] = ['imageGeneration', 'imageEdit'];
 const GETTING: NodeName[] = ['imageWait', 'imageTask'];
+const ALL = [...MAKING, ...GETTING];
 
 const no = { charged: 'no' } as const;
 /** A task whose type is its node's, or that of its item. */
 const task = (charged: Facts['charged'], status?: string) =>
 	({ charged, taskId: true, ...(status === undefined ? {} : { status }) }) as const;
+/** The task of an item that a node is given. */
+const given = task('maybe', 'queued');
+const open = task('yes', 'queued');
+const completed = task('yes', 'completed');
+const withUrl = { ...completed, url: true } as const;
 const fails = (call: Fault['call'], status: number): Fault[] => [{ call, kind: 'status', status }];
-const PLACEHOLDER = '<API_KEY>';
+const withOptions = (options: object): Pick<Place, 'parameters'> => ({ parameters: { options } });
+
+const badKey = { key: '<API_KEY>' };
+const badSetting = withOptions({ concurrency: 'many' });
+const badSize = withOptions({ parametersByName: { parameter: [{ name: 'size', value: '1x1' }] } });
+const badSource = { imageSource: 'url', imageUrl: 'http://127.0.0.1:9/missing.png' };
+const unknown = { faults: [...fails('submit', 500), ...fails('message', 500)] };
+const failed = { prompt: `${PROMPT} [fail]` };
+const slow = { prompt: `${PROMPT} [slow 999]` };
+const late = { ...slow, ...withOptions({ maxWait: 10 }) };
+const lateInWait = { ...slow, parameters: { maxWait: 10 } };
+const huge: Fault[] = [{ call: 'download', kind: 'huge', bytes: 2e6 }];
+const tooLarge = { ...withOptions({ maxDownloadMb: 1 }), faults: huge };
+const silence: Fault[] = [{ call: 'message', kind: 'silence' }];
+const stopped = { faults: silence, stopsAt: 'message' } as const;
+const stoppedInWait = { ...slow, stopsAt: 'poll' } as const;
 
 /** In the order of what a node does. */
-export const PLACES: Place[] = [
-	{ where: 'The credential is invalid', nodes: PAYING, key: PLACEHOLDER, facts: no },
-	{
-		where: 'The credential is invalid',
-		nodes: GETTING,
-		key: PLACEHOLDER,
-		facts: task('maybe', 'queued'),
-	},
-	{
-		where: 'A setting of the run is invalid',
-		nodes: PAYING,
-		parameters: { options: { concurrency: 'many' } },
-		facts: no,
-	},
-	{
-		where: 'A setting of the run is invalid',
-		nodes: GETTING,
-		parameters: { options: { concurrency: 'many' } },
-		facts: task('maybe', 'queued'),
-	},
-	{
-		where: 'A parameter of the item is invalid',
-		nodes: MAKING,
-		parameters: { options: { maxWait: 'long' } },
-		facts: no,
-	},
-	{
-		where: 'A parameter of the item is invalid',
-		nodes: ['message'],
-		parameters: { maxTokens: 'many' },
-		facts: no,
-	},
-	{
-		where: 'A parameter of the item is invalid',
-		nodes: GETTING,
-		parameters: { download: 'perhaps' },
-		facts: task('maybe', 'queued'),
-	},
-	{
-		where: "The model's limits don't allow it",
-		nodes: ['imageGeneration'],
-		parameters: { options: { parametersByName: { parameter: [{ name: 'size', value: '1x1' }] } } },
-		facts: no,
-	},
-	{
-		where: 'Its source image is missing',
-		nodes: ['imageEdit'],
-		parameters: { imageSource: 'url', imageUrl: 'http://127.0.0.1:9/missing.png' },
-		facts: { ...no, url: true },
-	},
-	{
-		where: 'The budget is exceeded',
-		nodes: MAKING,
-		parameters: { options: { budget: 0.001 } },
-		facts: no,
-	},
-	{ where: 'The gateway refuses the request', nodes: PAYING, faults: fails('any', 400), facts: no },
-	{
-		where: 'The outcome of the request is unknown',
-		nodes: PAYING,
-		faults: ['submit' as const, 'message' as const].flatMap((call) => fails(call, 500)),
-		facts: { charged: 'maybe' },
-	},
-	{
-		where: 'The task has failed',
-		nodes: MAKING,
-		prompt: `${PROMPT} [fail]`,
-		facts: task('maybe', 'failed'),
-	},
-	{
-		where: 'The task has failed',
-		nodes: ['imageWait'],
-		prompt: `${PROMPT} [fail]`,
-		facts: task('maybe', 'failed'),
-	},
-	{
-		where: 'The task is still open after Max Wait',
-		nodes: MAKING,
-		prompt: `${PROMPT} [slow 999]`,
-		parameters: { options: { maxWait: 10 } },
-		facts: task('yes', 'queued'),
-	},
-	{
-		where: 'The task is still open after Max Wait',
-		nodes: ['imageWait'],
-		prompt: `${PROMPT} [slow 999]`,
-		parameters: { maxWait: 10 },
-		facts: task('yes', 'queued'),
-	},
-	{
-		where: 'The status check is refused',
-		nodes: MAKING,
-		faults: fails('poll', 401),
-		facts: task('yes', 'queued'),
-	},
-	{
-		where: 'The status check is refused',
-		nodes: GETTING,
-		faults: fails('poll', 401),
-		facts: task('maybe', 'queued'),
-	},
-	{
-		where: 'The task has finished without an image',
-		nodes: [...MAKING, ...GETTING],
-		prompt: `${PROMPT} [empty]`,
-		facts: task('yes', 'completed'),
-	},
-	{
-		where: "The image can't be downloaded",
-		nodes: [...MAKING, ...GETTING],
-		faults: fails('download', 404),
-		facts: { ...task('yes', 'completed'), url: true },
-	},
-	{
-		where: 'The image is larger than Max Download Size',
-		nodes: [...MAKING, ...GETTING],
-		parameters: { options: { maxDownloadMb: 1 } },
-		faults: [{ call: 'download', kind: 'huge', bytes: 2e6 }],
-		facts: { ...task('yes', 'completed'), url: true },
-	},
-	{
-		where: "n8n can't store the image",
-		nodes: [...MAKING, ...GETTING],
-		isStoreFull: true,
-		facts: { ...task('yes', 'completed'), url: true },
-	},
-	{
-		where: 'The execution is stopped during the request',
-		nodes: ['message'],
-		faults: [{ call: 'message', kind: 'silence' }],
-		stopsAt: 'message',
-		facts: { charged: 'maybe' },
-	},
-	{
-		where: 'The execution is stopped during the wait',
-		nodes: MAKING,
-		prompt: `${PROMPT} [slow 999]`,
-		stopsAt: 'poll',
-		facts: task('yes'),
-	},
-	{
-		where: 'The execution is stopped during the wait',
-		nodes: ['imageWait'],
-		prompt: `${PROMPT} [slow 999]`,
-		stopsAt: 'poll',
-		facts: task('maybe'),
-	},
+const ROWS: Array<[where: string, NodeName[], Place['facts'], how: Partial<Place>]> = [
+	['The credential is invalid', PAYING, no, badKey],
+	['The credential is invalid', GETTING, given, badKey],
+	['A setting of the run is invalid', PAYING, no, badSetting],
+	['A setting of the run is invalid', GETTING, given, badSetting],
+	['A parameter of the item is invalid', MAKING, no, withOptions({ maxWait: 'long' })],
+	['A parameter of the item is invalid', ['message'], no, { parameters: { maxTokens: 'many' } }],
+	['A parameter of the item is invalid', GETTING, given, { parameters: { download: 'perhaps' } }],
+	["The model's limits don't allow it", ['imageGeneration'], no, badSize],
+	['Its source image is missing', ['imageEdit'], { ...no, url: true }, { parameters: badSource }],
+	['The budget is exceeded', MAKING, no, withOptions({ budget: 0.001 })],
+	['The gateway refuses the request', PAYING, no, { faults: fails('any', 400) }],
+	['The outcome of the request is unknown', PAYING, { charged: 'maybe' }, unknown],
+	['The task has failed', MAKING, task('maybe', 'failed'), failed],
+	['The task has failed', ['imageWait'], task('maybe', 'failed'), failed],
+	['The task is still open after Max Wait', MAKING, open, late],
+	['The task is still open after Max Wait', ['imageWait'], open, lateInWait],
+	['The status check is refused', MAKING, open, { faults: fails('poll', 401) }],
+	['The status check is refused', GETTING, given, { faults: fails('poll', 401) }],
+	['The task has finished without an image', ALL, completed, { prompt: `${PROMPT} [empty]` }],
+	["The image can't be downloaded", ALL, withUrl, { faults: fails('download', 404) }],
+	['The image is larger than Max Download Size', ALL, withUrl, tooLarge],
+	["n8n can't store the image", ALL, withUrl, { isStoreFull: true }],
+	['The execution is stopped during the request', ['message'], { charged: 'maybe' }, stopped],
+	['The execution is stopped during the wait', MAKING, task('yes'), stoppedInWait],
+	['The execution is stopped during the wait', ['imageWait'], task('maybe'), stoppedInWait],
 ];
+export const PLACES = ROWS.map(([where, nodes, facts, how]): Place => {
+	return { where, nodes, facts, ...how };
+});
 
 /** The parameters of a node that would do its work if nothing failed. */
 export function parametersOf(node: NodeName, prompt: string): Record<string, unknown> {
