@@ -321,16 +321,4 @@ describe('Extra Fields', () => {
 		expect(error?.description).toContain('Nothing was sent.');
 		expect(scene.bodies).toEqual([]);
 	});
-
-	test('may say that it is no stream', async () => {
-		const options = { extraFields: '{ "stream": "false", "n": 1, "metadata": { "a": 1 } }' };
-		const answers = await scene.bench.with({ options }, async (supply) => {
-			const model = (await supply()).bindTools([toolNamed('look_up')]);
-			return [await ask(model, 'stream', hello), await ask(model, 'invoke', hello)];
-		});
-		expect(answers.map((answer) => answer.text)).toEqual(['51', '51']);
-		for (const body of scene.bodies) {
-			expect(body).toMatchObject({ stream: false, n: 1, metadata: { a: 1 }, tools: [{}] });
-		}
-	});
 });

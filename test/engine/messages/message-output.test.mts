@@ -41,6 +41,11 @@ const reply = (content: unknown, more: object = {}) => ({
 	...more,
 });
 
+const refusal = {
+	stop_reason: 'refusal',
+	stop_details: { type: 'refusal', category: 'cyber', explanation: 'It could enable harm.' },
+};
+
 const basics = { model: 'm', prompt: 'Say it', maxTokens: 500 };
 const retry = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
 
@@ -82,13 +87,9 @@ describe('Output Content as JSON', () => {
 	const long = `I can't do that. ${'No. '.repeat(2000)}`;
 	const half = '```json\n{"a": [1, 2';
 	test.each<[string, object, string, RegExp]>([
-		[
-			'text',
-			reply(long),
-			long,
-			/^The response is not JSON\n.*Ask for nothing but JSON .*I can't do/s,
-		],
+		['text', reply(long), long, /^The response is not JSON\n.*Ask for nothing but JSON .*I can't/s],
 		['an empty text', reply([]), '', /^The response is not JSON\n.*of the model is empty/s],
+		['a refusal', reply([], refusal), '', /^The response is not JSON\n.*It could enable harm/s],
 		[
 			'JSON that was cut off',
 			reply(half, { stop_reason: 'max_tokens' }),
@@ -237,12 +238,8 @@ describe('a response without text', () => {
 	const warnings = (result: RunResult) =>
 		result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
 	const thinking = { type: 'thinking', thinking: '', signature: 'sig+/==' };
-	const refusal = {
-		stop_reason: 'refusal',
-		stop_details: { type: 'refusal', category: 'cyber', explanation: 'It could enable harm.' },
-	};
-
 	const cut = reply('Hel', { stop_reason: 'max_tokens' });
+
 	test.each<[string, object, RegExp]>([
 		['a refusal', reply([], refusal), /^The model refused to respond: It could enable harm\./],
 		['the end of Max Tokens', cut, /cut off at 'Max Tokens'/],
@@ -252,13 +249,6 @@ describe('a response without text', () => {
 		expect(warnings(result)).toEqual([expect.stringMatching(words)]);
 		const answer = await host.runAsTool('n8n-nodes-media-gateway.message', basics);
 		expect(answer).toMatch(new RegExp(words.source.replace('^', '')));
-	});
-
-	test("asked for JSON, it is an error with the gateway's words", async () => {
-		respond = () => reply([], refusal);
-		const { message, description } = errorOf(await ask({ options: { outputJson: true } }));
-		expect(message).toBe('The response is not JSON');
-		expect(description).toMatch(/The model refused to respond: It could enable harm\./);
 	});
 
 	const user = (content: unknown) => ({ role: 'user', content });
