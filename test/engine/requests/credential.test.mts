@@ -276,16 +276,17 @@ describe('before anything is sent', () => {
 	});
 });
 
-describe('the key', () => {
+describe('the key, and the value of an additional header', () => {
 	// Not of the usual form, and with what a regular expression would stumble over.
 	const KEY = 'mgw+$&.key(0123456789)';
+	const TENANT = 'tenant-0123456789';
 
-	/** A gateway that quotes the key wherever it can, and whose images lie on another host. */
+	/** A gateway that quotes both wherever it can, and whose images lie on another host. */
 	async function quotingGateway(status: number, imageHost: string) {
 		return await opened(
 			serve((request, response) => {
 				const { authorization = '', 'x-api-key': apiKey = '' } = request.headers;
-				const sent = `${String(authorization)} ${String(apiKey)}`;
+				const sent = `${authorization} ${String(apiKey)} ${String(request.headers['x-tenant'])}`;
 				response.setHeader('x-echo', sent);
 				if (status >= 300 && status < 400) {
 					response.setHeader('location', `${imageHost}/?${encodeURIComponent('sent')}=${sent}`);
@@ -329,7 +330,10 @@ describe('the key', () => {
 	}
 
 	const hostWith = async (credential: Record<string, unknown>) =>
-		await hostFor({ apiKey: KEY, ...credential }, { extraNodeTypes: chatRoot });
+		await hostFor(
+			{ apiKey: KEY, headers: { values: [{ name: 'x-tenant', value: TENANT }] }, ...credential },
+			{ extraNodeTypes: chatRoot },
+		);
 
 	/** All that n8n keeps or shows of a run. */
 	const keptOf = (result: RunResult): string[] => [
@@ -359,28 +363,30 @@ describe('the key', () => {
 		for (const { headers } of images.requests) {
 			expect(headers).not.toHaveProperty('authorization');
 			expect(headers).not.toHaveProperty('x-api-key');
+			expect(headers).not.toHaveProperty('x-tenant');
 		}
 	}
 
 	test.each([200, 401, 307])(
-		'%d: it is in nothing that is kept, and with no other host',
+		'%d: neither is in anything that is kept, or with another host',
 		async (status) => {
 			const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
 			const own = await quotingGateway(status, images.url);
 			const kept = await everyRun({ baseUrl: own.url }, images);
-			// The gateway did get it, in each of the two ways, and did quote it.
+			// The gateway did get the key, in each of the two ways, and did quote it.
 			const received = own.requests.filter(({ url }) => url === '/v1/messages');
 			expect(new Set(received.map(({ headers }) => headers['x-api-key']))).toEqual(
 				new Set([KEY, undefined]),
 			);
 			expect(received.map(({ headers }) => headers.authorization)).toContain(KEY);
+			expect(own.requests.every(({ headers }) => headers['x-tenant'] === TENANT)).toBe(true);
 			for (const text of kept) expect(text).not.toContain('0123456789');
 			expectKeptAway(images);
 		},
 		60_000,
 	);
 
-	test('nor does another host get it by way of the gateway itself', async () => {
+	test('nor does another host get one by way of the gateway itself', async () => {
 		const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
 		const own = await opened(
 			serve((request, response, url) => {
@@ -397,7 +403,7 @@ describe('the key', () => {
 		expectKeptAway(images);
 	}, 60_000);
 
-	test('faults of the network do not show it either', async () => {
+	test('faults of the network do not show them either', async () => {
 		const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
 		const cut = await opened(serve((request) => request.socket.destroy()));
 		const addresses = [cut.url, secure.gateway.url];
