@@ -217,34 +217,6 @@ describe('additional headers and the key', () => {
 });
 
 describe('a value of an additional header', () => {
-	test('that the gateway quotes is in no text, item or error', async () => {
-		const quoting = await opened(
-			serve((request, response) => {
-				const said = String(request.headers['x-tenant']);
-				sendJson(response, { error: { message: `no such tenant: ${said}`, type: said } }, 400);
-			}),
-		);
-		const host = await hostFor(
-			{ baseUrl: quoting.url, headers: HEADERS },
-			{ extraNodeTypes: chatRoot },
-		);
-		const workflows = [
-			workflowOf('imageGeneration', { prompt: 'a fox' }),
-			workflowOf('message', { model: 'm', prompt: 'hello' }),
-			workflowOf('imageTask', { taskId: '1' }),
-			workflowOf('mediaModels'),
-			chatWorkflow('invoke'),
-			chatWorkflow('stream'),
-		];
-		for (const workflow of workflows) {
-			const result = await host.run(workflow);
-			expect(result.error).toBeDefined();
-			const kept = everythingIn([result.data, result.error, result.hints(NODE)]);
-			expect(kept).toContain('no such tenant: ***');
-			expect(kept).not.toContain(TENANT);
-		}
-	});
-
 	test('that is a word stays in what the model has written, with its thinking, and in no error', async () => {
 		const content = [
 			{ type: 'thinking', thinking: 'anthropic or not?', signature: 's' },
