@@ -17,7 +17,6 @@ import {
 	everythingIn,
 	hostFor,
 	MODEL,
-	sendJson,
 	serve,
 	TINY_PNG,
 	type OwnServer,
@@ -74,13 +73,6 @@ describe('files', () => {
 		expect(tap.posts[0]!.headers['content-length']).toBe(String(tap.posts[0]!.body.length));
 	});
 
-	test('an extra file of no type and no name has the most general ones', async () => {
-		const extra = withExtra({ field: 'mask', binaryProperty: 'notes' });
-		await edit(host, [{ ...one, binary: { notes: { data: NOTES } } }], extra);
-		const type = 'application/octet-stream';
-		expect((await sent()).at(-1)).toMatchObject(['mask', { name: 'image.bin', type }]);
-	});
-
 	describe('named by an expression', () => {
 		const named = async (expression: string, item: Given = one) =>
 			await edit(host, [item], { imageBinaryProperty: expression });
@@ -128,70 +120,17 @@ describe('files', () => {
 	});
 });
 
-describe('the name of the output field', () => {
-	let gateway: Awaited<ReturnType<typeof serve>>;
-	let host: Host;
-
-	beforeAll(async () => {
-		gateway = await serve((request, response, url) => {
-			if (request.method === 'POST') return sendJson(response, { data: [{ url: `${url}/a.png` }] });
-			response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
-		});
-		host = await hostAt(gateway.url);
-	});
-	beforeEach(() => void gateway.requests.splice(0));
-	afterAll(() => gateway.close());
-
-	const generate = async (binaryPropertyName: unknown, download: unknown = true) =>
-		await runChain(
-			host,
-			[{ json: { number: 7 } }],
-			[
-				{
-					type: 'imageGeneration',
-					settings: go,
-					parameters: {
-						model: byName(MODEL),
-						prompt: 'a fox',
-						download,
-						binaryPropertyName,
-						options: { checkLimits: false },
-					},
-				},
-			],
-		);
-
-	test.each([
-		['={{ 7 }}', '7'],
-		['={{ null }}', 'data'],
-		['__proto__', '__proto__'],
-	])('%j is the field %s', async (typed, field) => {
-		const [item] = (await generate(typed)).output('Node');
-		expect(Object.keys(item!.binary ?? {})).toEqual([field]);
-	});
-
-	test('a list is an error of the item, and nothing is sent', async () => {
-		const [item] = (await generate('={{ ["a"] }}')).output('Node');
-		expect(item!.json.error).toBe("'Put Output File in Field' must be text");
-		expect(gateway.requests).toHaveLength(0);
-	});
-});
-
-/** A gateway that gives whatever `say` says, as it is written. */
-async function parrot(say: (path: string, method: string) => [status: number, text: string]) {
-	return await serve((request, response) => {
-		const [status, text] = say(request.url ?? '', request.method ?? '');
-		response.writeHead(status, { 'content-type': 'application/json' }).end(text);
-	});
-}
-
 describe('what a gateway responds with', () => {
 	let gateway: OwnServer;
-	let say: (path: string, method: string) => [number, string];
+	/** What it responds with, as it is written. */
+	let say: (path: string, method: string) => [status: number, text: string];
 	let host: Host;
 
 	beforeAll(async () => {
-		gateway = await parrot((path, method) => say(path, method));
+		gateway = await serve(({ url = '', method = '' }, response) => {
+			const [status, text] = say(url, method);
+			response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+		});
 		host = await hostAt(gateway.url);
 	});
 	beforeEach(() => void gateway.requests.splice(0));
@@ -209,6 +148,13 @@ describe('what a gateway responds with', () => {
 	});
 	const polled = () =>
 		gateway.requests.filter(({ method }) => method === 'GET').map(({ url }) => url);
+
+	test('a list is no name of an output field: nothing is sent', async () => {
+		const node = generation({ download: true, binaryPropertyName: '={{ ["a"] }}' });
+		const [item] = (await runChain(host, [{}], [{ ...node, settings: go }])).json('Node');
+		expect(item!.error).toBe("'Put Output File in Field' must be text");
+		expect(gateway.requests).toEqual([]);
+	});
 
 	test('an ID that is a number of 19 digits goes from node to node', async () => {
 		const id = '9007199254740993123';
