@@ -50,10 +50,7 @@ export const FAULTS = {
 	'502': { name: '502', fault: status(502) },
 	'503': { name: '503', fault: status(503) },
 	'504': { name: '504', fault: status(504) },
-	'429 seconds': {
-		name: '429, `Retry-After` in seconds',
-		fault: status(429, { retryAfter: 7 }),
-	},
+	'429 seconds': { name: '429, `Retry-After` in seconds', fault: status(429, { retryAfter: 7 }) },
 	'429 date': {
 		name: '429, `Retry-After` as a date',
 		fault: status(429, { retryAfter: 'date:7' }),

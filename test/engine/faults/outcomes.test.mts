@@ -21,6 +21,8 @@ type Policy = { enabled: boolean };
 type Token = abstract new () => Policy;
 
 const KEY = 'sk-embedded-gateway-one';
+const IMAGE = { prompt: 'x', options: { checkLimits: false, timeout: 20 } };
+const MESSAGE = { model: 'm', prompt: 'x', options: { timeout: 20 } };
 
 /** Runs one node against a server of one's own, and gives the failed item and the requests. */
 async function runAgainst(
@@ -45,12 +47,10 @@ afterEach(() => end());
 
 describe('a response of which only the beginning arrives', () => {
 	const begin = '{"created":1,"id":"task_half_1","status":"queued","key":"' + KEY + '",';
-	const image = { prompt: 'x', options: { checkLimits: false, timeout: 20 } };
-	const message = { model: 'm', prompt: 'x', options: { timeout: 20 } };
 
 	test.each<[string, NodeName, object, (response: ServerResponse) => void]>([
-		['is cut', 'imageGeneration', image, (response) => void response.destroy()],
-		['is never ended', 'message', message, () => undefined],
+		['is cut', 'imageGeneration', IMAGE, (response) => void response.destroy()],
+		['is never ended', 'message', MESSAGE, () => undefined],
 	])('%s: what had arrived stays in the error, without the key', async (_, type, given, then) => {
 		const respond = (response: ServerResponse): void => {
 			response.writeHead(200, { 'content-type': 'application/json', 'content-length': '90000' });
@@ -76,7 +76,7 @@ describe('a response of which only the beginning arrives', () => {
 			const { failed } = await runAgainst(
 				(_, response) => void response.writeHead(200).end(body),
 				'imageGeneration',
-				image,
+				IMAGE,
 			);
 			return (failed[0]?.details as { response: string }).response;
 		};
@@ -110,52 +110,33 @@ const tls = (options: TlsOptions, act?: (socket: Socket) => void) => () =>
 	createTlsServer({ ...selfSigned, ...options }, act);
 
 const PAID: Array<[NodeName, Record<string, unknown>]> = [
-	[
-		'imageGeneration',
-		{ prompt: 'x', mode: 'submit', options: { checkLimits: false, timeout: 20 } },
-	],
-	['message', { model: 'm', prompt: 'x', options: { timeout: 20 } }],
+	['imageGeneration', { ...IMAGE, mode: 'submit' }],
+	['message', MESSAGE],
 ];
 
 /** The failed items of paid calls against an address, with what the gateway's credential says. */
-async function payAt(
-	credential: Record<string, unknown>,
-	calls = PAID,
-): Promise<N8n.IDataObject[]> {
+async function payAt(credential: object, calls = PAID): Promise<N8n.IDataObject[]> {
 	const host = await hostFor({ allowUnauthorizedCerts: true, ...credential });
 	const failed: N8n.IDataObject[] = [];
 	for (const [type, parameters] of calls) {
 		const settings = { onError: 'continueErrorOutput' as const };
-		const result = await host.run(workflowOf(type, parameters, settings), {
-			input: [{ json: {} }],
-		});
+		const result = await host.run(workflowOf(type, parameters, settings));
 		failed.push(...result.json(NODE, 1));
 	}
 	expect(failed).toHaveLength(calls.length);
 	return failed;
 }
 
+const BAD_REQUEST = 'HTTP/1.1 400 Bad Request\r\n\r\n';
 const NOT_ESTABLISHED = /a secure connection to the gateway couldn't be established/;
 
 describe('a paid request that never left', () => {
 	test.each<[string, () => Server, RegExp]>([
-		[
-			'a connection closed at once',
-			() => createServer((socket) => socket.destroy()),
-			NOT_ESTABLISHED,
-		],
+		['a closed connection', () => createServer((socket) => socket.destroy()), NOT_ESTABLISHED],
 		['a reset in the handshake', onHello((socket) => socket.resetAndDestroy()), NOT_ESTABLISHED],
 		['silence in the handshake', () => createServer(), /connecting to the gateway timed out/],
-		[
-			'a client certificate that is needed',
-			tls({ requestCert: true, rejectUnauthorized: true }),
-			NOT_ESTABLISHED,
-		],
-		[
-			'no TLS at all',
-			onHello((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
-			/doesn't use https at this address/,
-		],
+		['a client certificate', tls({ requestCert: true, rejectUnauthorized: true }), NOT_ESTABLISHED],
+		['no TLS at all', onHello((socket) => socket.end(BAD_REQUEST)), /doesn't use https at this/],
 	])('because of %s', async (_, make, words) => {
 		const server = await opened(listen(make()));
 		for (const { error, details } of await payAt({ baseUrl: server.url })) {
@@ -180,15 +161,9 @@ describe('a paid request that never left', () => {
 		});
 		const server = await opened(listen(gateway));
 		const host = await hostFor({ allowUnauthorizedCerts: true, baseUrl: server.url });
-		const parameters = {
-			prompt: 'x',
-			mode: 'sync',
-			download: false,
-			options: { checkLimits: false },
-		};
-		const result = await host.run(workflowOf('imageGeneration', parameters), {
-			input: [{ json: {} }],
-		});
+		const options = { checkLimits: false };
+		const parameters = { prompt: 'x', mode: 'sync', download: false, options };
+		const result = await host.run(workflowOf('imageGeneration', parameters));
 		expect(result.json(NODE)).toMatchObject([{ url: 'https://images.example/1.png' }]);
 		expect({ charged, connections }).toEqual({ charged: 1, connections: 4 });
 	});
@@ -197,9 +172,8 @@ describe('a paid request that never left', () => {
 		['cut', (socket) => socket.destroy()],
 		['answered by no HTTP', (socket) => socket.end('nonsense\r\n\r\n')],
 	])('is told from one that is %s behind the handshake', async (_, act) => {
-		const server = await opened(
-			listen(tls({}, (socket) => void socket.once('data', () => act(socket)))()),
-		);
+		const make = tls({}, (socket) => void socket.once('data', () => act(socket)));
+		const server = await opened(listen(make()));
 		for (const { details } of await payAt({ baseUrl: server.url })) {
 			expect(details).toMatchObject({ outcome: 'unknown' });
 		}

@@ -73,9 +73,7 @@ const DETAILS = {
 	data: [IMAGE, { b64_json: TINY_PNG.toString('base64') }],
 };
 /** A task whose address the gateway names. */
-const ADDRESS = {
-	...{ id: 'request_1', task_id: 'task_1', status: 'queued', status_url: '/v1/tasks/task_1' },
-};
+const ADDRESS = { id: 'r1', task_id: 'task_1', status: 'queued', status_url: '/v1/tasks/task_1' };
 
 /** The items of a node at a gateway that gives this response to everything. */
 async function itemsWith(body: object, node: NodeName, parameters: object): Promise<IDataObject[]> {
@@ -152,22 +150,15 @@ test('a failed item', async () => {
 	]);
 	const continues = { onError: 'continueRegularOutput' } as const;
 	const prompts = ['a hare', 'an owl', 'a crow', 'a mole [fail]'];
-	const joined = { oneItemPerRequest: true, n: 2 };
+	const input = prompts.map((prompt) => ({ prompt }));
+	const each = { prompt: '={{ $json.prompt }}', mode: 'wait', options: { pollInterval: 1 } };
+	const joined = { prompt: 'a crow', options: { oneItemPerRequest: true, n: 2 } };
+	const asJson = { model: 'reason-large', prompt: 'Hello', options: { outputJson: true } };
 	const items = await itemsOf([
-		[
-			'imageGeneration',
-			{ prompt: '={{ $json.prompt }}', mode: 'wait', options: { pollInterval: 1 } },
-			prompts.map((prompt) => ({ prompt })),
-			continues,
-		],
-		['imageGeneration', { prompt: 'a crow', options: joined }, [{}], continues],
+		['imageGeneration', each, input, continues],
+		['imageGeneration', joined, [{}], continues],
 		['imageGeneration', { prompt: 'a newt' }, [{}], continues],
-		[
-			'message',
-			{ model: 'reason-large', prompt: 'Hello', options: { outputJson: true } },
-			[{}],
-			continues,
-		],
+		['message', asJson, [{}], continues],
 	]);
 	const declared = shared['failed item']!;
 	expect(namesIn(items, declared)).toEqual(declared);
@@ -186,14 +177,11 @@ test('One Item per Request', async () => {
 });
 
 test('Add Summary and Dry Run', async () => {
-	const [item] = await itemsOf([
-		['imageGeneration', { prompt: 'a fox', options: { addSummary: true } }],
-	]);
+	const itemsWithOption = (name: string) =>
+		itemsOf([['imageGeneration', { prompt: 'a fox', options: { [name]: true } }]]);
+	const [item] = await itemsWithOption('addSummary');
 	const summary = shared['option addSummary']!;
 	expect(namesIn([{ summary: item!.summary }], summary)).toEqual(summary);
-	const items = await itemsOf([
-		['imageGeneration', { prompt: 'a fox', options: { dryRun: true } }],
-	]);
 	const dryRun = shared['option dryRun']!;
-	expect(namesIn(items, dryRun)).toEqual(dryRun);
+	expect(namesIn(await itemsWithOption('dryRun'), dryRun)).toEqual(dryRun);
 });
