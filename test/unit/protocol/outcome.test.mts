@@ -75,6 +75,7 @@ describe('what fails before the first byte is sent', () => {
 		// A code that only contains a known one.
 		['XECONNREFUSED', ''],
 		['ENOTFOUNDX', ''],
+		['XINVALID_CA', ''],
 	])('may have come later, and stays unknown: %s %s', (code, message) => {
 		const kind = faultOf(code || undefined, message);
 		expect(wasNotAccepted(fault(kind))).toBe(false);
