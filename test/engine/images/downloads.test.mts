@@ -162,6 +162,24 @@ describe('the image as binary data', () => {
 		},
 	);
 
+	test('of three images one cannot be had: the others come out where the node goes on', async () => {
+		const own = await gatewayWith(
+			(url) => ['a', 'gone', 'c'].map((name) => `${url}/${name}.png`),
+			({ url }, response) => response.writeHead(url === '/gone.png' ? 410 : 200).end(TINY_PNG),
+		);
+		const host = await hostFor({ baseUrl: own.url });
+		const goOn = { onError: 'continueErrorOutput' as const };
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }, goOn));
+		const there = ['a', 'c'].map((name) => `${own.url}/${name}.png`);
+		expect(result.json(NODE, 0).map(({ url }) => url)).toEqual(there);
+		expect(result.json(NODE, 1)).toMatchObject([
+			{
+				error: "The image couldn't be downloaded: its server responded with 410",
+				details: { url: `${own.url}/gone.png` },
+			},
+		]);
+	});
+
 	test('Image Task: one that cannot be had does not hide the others', async () => {
 		const parameters = { prompt: 'a fox', mode: 'submit', options: { n: 3 } };
 		const tasks = (await bench.run('imageGeneration', parameters)).json(NODE);

@@ -127,6 +127,11 @@ test('on resume, no suspended node runs again, and each output of the result is 
 	expect(result.output('Waits')[0]?.pairedItem).not.toHaveProperty('sourceOverwrite');
 });
 
+test('without a result, as by n8n’s Retry, nothing looks like one', async () => {
+	const retried = await host.retry(await start().promise);
+	expect([retried.status, retried.json('Waits')]).toEqual(['success', []]);
+});
+
 test('a suspended execution can be read: its state, the input of its node, and its notes', async () => {
 	await start().promise;
 	const [{ executionId, data }] = children as [RunResult];
