@@ -58,7 +58,7 @@ export function toConversation(messages: ChatMessage[]): Conversation {
 		.filter(({ role }) => role !== 'system')
 		.map(({ role, content }) => ({
 			role: role === 'assistant' ? 'assistant' : 'user',
-			content: content.flatMap((part) => blocksOf(part, role)),
+			content: withoutCopies(content).flatMap((part) => blocksOf(part, role)),
 		}))
 		.filter(({ content }) => content.length > 0);
 	if (turns.length === 0) {
@@ -81,18 +81,33 @@ function systemText({ content }: ChatMessage): string {
 }
 
 /**
+ * A message without second copies of its tool calls in its content. n8n's agents put the calls of
+ * other providers' models there alone, if these have thought.
+ */
+function withoutCopies(content: ChatPart[]): ChatPart[] {
+	const known = new Set(content.filter(isCall).map(({ toolCallId }) => toolCallId));
+	return content.filter((part) => {
+		const block = unwrapped(part);
+		return !(isJsonObject(block) && isToolCall(block) && known.has(block.id as string));
+	});
+}
+
+/**
  * Parts of the assistant's turns that don't go back: its thinking, which `thinkingHistory` restores,
- * what is about its text, and second copies of its tool calls.
+ * what is about its text, and pieces of tool calls.
  */
 const NOT_SENT_BACK =
 	/^(reasoning|(redacted_)?thinking|citation|tool_use|tool_call(_chunk)?|input_json_delta|invalid.tool.call|function_?call)$/i;
 
 function blocksOf(given: ChatPart, role: string): JsonObject[] {
 	const part = unwrapped(given);
-	const { type } = isJsonObject(part) ? part : {};
 	if (isCall(part)) {
 		const input = jsonObjectIn(part.input) ?? {};
 		return [{ type: 'tool_use', id: part.toolCallId, name: part.toolName, input }];
+	}
+	if (role === 'assistant' && isWholeCall(part)) {
+		const { type, id, name, input } = part;
+		return [{ type, id, name, input }];
 	}
 	if (isResult(part)) {
 		return [
@@ -104,8 +119,13 @@ function blocksOf(given: ChatPart, role: string): JsonObject[] {
 			}),
 		];
 	}
+	const { type } = isJsonObject(part) ? part : {};
 	return role === 'assistant' && NOT_SENT_BACK.test(String(type)) ? [] : contentBlocks(part);
 }
+
+/** Whether a part is the call of a tool in the terms of its provider; pieces have a text as input. */
+const isWholeCall = (part: unknown): part is JsonObject =>
+	isJsonObject(part) && isToolCall(part) && isJsonObject(part.input);
 
 const isCall = (part: unknown): part is Extract<ChatPart, { type: 'tool-call' }> =>
 	isJsonObject(part) && part.type === 'tool-call';

@@ -115,6 +115,17 @@ describe('a part of an agent, chain or tool', () => {
 		expect(send).toThrow(/can't be sent to the model$/);
 	});
 
+	test('a call that n8n puts beside the thinking of another model is sent once', () => {
+		// As buildSteps of n8n's agents makes it: without `tool_calls`.
+		const thought = { type: 'thinking', thinking: 'Hm.', signature: 's' };
+		const call = { type: 'tool_use', id: 'toolu_1', name: 'draw', input: { prompt: 'a fox' } };
+		const known = { toolCallId: 'toolu_1', toolName: 'draw', input: '{"prompt":"a fox"}' };
+		for (const others of [[], [{ type: 'tool-call' as const, ...known }]]) {
+			const turn = said('assistant', given(thought), given(call), ...others);
+			expect(toConversation([turn]).messages[0]?.content).toEqual([call]);
+		}
+	});
+
 	test('that belongs to the turn of a model does not go back, whatever model it was', () => {
 		const parts = [
 			{ type: 'thinking', thinking: 'Hm.', signature: 's' },
