@@ -67,7 +67,9 @@ export function readAddress(
 	const known = nonEmptyString(id) ?? nonEmptyString(name);
 	const identity = known === undefined ? ['key', key] : ['credential', known];
 	const secrets = secretsOf(credential);
-	const inContent = secrets.filter((secret) => secret === key || !isWord(secret));
+	const inContent = secrets.filter((secret) =>
+		secret === key ? !isWord(key) || key.length > LONGEST_WORD : !isInTexts(secret),
+	);
 	const decrypted = { id: '', name: '', type: CREDENTIAL, data: credentials };
 	return {
 		...credential,
@@ -93,8 +95,13 @@ const secretsOf = ({ key, headers, base, media }: Credential): string[] => [
 /** The value of a parameter such as `api-version=2025-04-01-preview`. */
 const VERSION_OR_WORD = /^v?[\d.-]{0,12}[a-z]{0,15}$/i;
 
-/** A header's value that can be a word of a text: the name of a provider or a team, say. */
 const isWord = (value: string): boolean => /^\D*$/.test(value);
+
+/** A header's value that can be in any text: the name of a provider or a team, a date, a version. */
+const isInTexts = (value: string): boolean => isWord(value) || VERSION_OR_WORD.test(value);
+
+/** In characters. A key without digits of at most this length is for a server that needs none. */
+const LONGEST_WORD = 12;
 
 /** Removes the key and the values of additional headers from a text. */
 export const secretEraser = (credential: Credential): ((text: string) => string) =>

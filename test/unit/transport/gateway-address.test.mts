@@ -25,6 +25,18 @@ test('every secret is removed from a text, whole or in pieces', () => {
 	expect(pieces.join('') + filter.rest()).toBe('a *** b *** c ten');
 });
 
+test('what a model has written keeps words, dates and numbers that are no secrets', () => {
+	const text = 'Is there anything else on 2024-10-21 for customer 10023456 of acme-images?';
+	for (const value of ['2024-10-21', '10023456', 'acme-images']) {
+		const { withoutKey, withoutKeyInContent } = address({ apiKey: 'anything', ...tenant(value) });
+		expect(withoutKeyInContent(text)).toBe(text);
+		expect(withoutKey(text)).not.toContain('anything');
+	}
+	for (const apiKey of ['0123456789abcdef', 'abcdefghijklmnopqrst', 'sk-one-two-three-4']) {
+		expect(address({ apiKey }).withoutKeyInContent(`It is ${apiKey}.`)).toBe('It is ***.');
+	}
+});
+
 test('a public list needs no key, and it is known that there is none', () => {
 	const { hasKey } = readAddress({ ...FIELDS, apiKey: '<API_KEY>' }, node, false);
 	expect([hasKey, address({}).hasKey]).toEqual([false, true]);
