@@ -6,19 +6,28 @@ import type { MessageResponse } from './message';
 /** A code fence and what is in it. Some models forget its end. */
 const FENCE = /```\w*([^]*?)(?:```|$)/g;
 
+/** Thinking that a gateway leaves in the text. It may contain drafts. */
+const THINKING = /^\s*<think>[^]*?<\/think>/;
+
+/**
+ * The beginning of an object or list with text around it. Brackets around a word or a number are
+ * none: `{name}` may be a placeholder, and `[1]` a footnote.
+ */
+const START = /\{\s*["}]|\[\s*["[{]/;
+
 /**
  * The JSON in the text of a response: the whole text, the first code fence with JSON, or an object
- * or a list of objects with text around it. Undefined if there is none.
+ * or a list with text around it. Undefined if there is none.
  */
-export function jsonInText(text: string): unknown {
+export function jsonInText(given: string): unknown {
+	const text = given.replace(THINKING, '');
 	const whole = parseJson(text);
 	if (whole !== undefined) return whole;
 	for (const [, inside = ''] of text.matchAll(FENCE)) {
 		const value = parseJson(inside);
 		if (value !== undefined) return value;
 	}
-	// Brackets around a word or a number are no JSON: "[1]" may be a footnote.
-	const start = text.search(/\{|\[\s*\{/);
+	const start = text.search(START);
 	if (start < 0) return undefined;
 	const end = text.lastIndexOf(text[start] === '{' ? '}' : ']');
 	return end < start ? undefined : parseJson(text.slice(start, end + 1));
