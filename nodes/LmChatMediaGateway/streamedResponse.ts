@@ -33,17 +33,9 @@ export async function readStreamedResponse(
 		return await readJson(response, chunks);
 	}
 	let isStream = false;
-	const bytes = async function* (): AsyncGenerator<Uint8Array> {
-		let size = 0;
-		for await (const chunk of body) {
-			size += chunk.length;
-			if (size > LARGEST_RESPONSE_BYTES) {
-				throw new TooLargeError(`More than ${LARGEST_RESPONSE_BYTES} bytes`);
-			}
-			if (!isStream) chunks.push(chunk);
-			yield chunk;
-		}
-	};
+	const bytes = bounded(body, (chunk) => {
+		if (!isStream) chunks.push(chunk);
+	});
 	const stream = new MessageStream();
 	const filter = createKeyFilter();
 	const show = (text: string): void => {
@@ -51,14 +43,21 @@ export async function readStreamedResponse(
 		onText?.(text);
 		chunks.push(Buffer.from(text));
 	};
-	for await (const event of readServerEvents(bytes())) {
-		if (!isStream) chunks.length = 0;
-		isStream = true;
-		const text = stream.add(event);
-		if (chunks.length === 0 && stream.id !== undefined) chunks.push(Buffer.from(`${stream.id}\n`));
-		show(filter.add(text));
-		// Ending the loop closes the connection, which some gateways keep open.
-		if (stream.done) break;
+	try {
+		for await (const event of readServerEvents(bytes)) {
+			if (!isStream) chunks.length = 0;
+			isStream = true;
+			const text = stream.add(event);
+			if (chunks.length === 0 && stream.id !== undefined) {
+				chunks.push(Buffer.from(`${stream.id}\n`));
+			}
+			show(filter.add(text));
+			// Ending the loop closes the connection, which some gateways keep open.
+			if (stream.done) break;
+		}
+	} catch (error) {
+		// What comes after the stop reason doesn't matter: the response is complete and charged.
+		if (!stream.whole) throw error as Error;
 	}
 	if (!isStream) {
 		// Keep-alive comments may come before JSON too.
@@ -70,4 +69,20 @@ export async function readStreamedResponse(
 	// A truncated stream's withheld text isn't shown, because it may be half the key.
 	show(filter.rest());
 	return { text: JSON.stringify(stream.body), json: stream.body };
+}
+
+/** The pieces of a body as they arrive. @throws TooLargeError behind the largest response */
+async function* bounded(
+	body: AsyncIterable<Uint8Array>,
+	onChunk: (chunk: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+	let size = 0;
+	for await (const chunk of body) {
+		size += chunk.length;
+		if (size > LARGEST_RESPONSE_BYTES) {
+			throw new TooLargeError(`More than ${LARGEST_RESPONSE_BYTES} bytes`);
+		}
+		onChunk(chunk);
+		yield chunk;
+	}
 }

@@ -100,6 +100,19 @@ test('half a stream is cut, though its connection ends as it should', async () =
 	expect(error?.message).toBe('premature close');
 });
 
+test('a stream that breaks behind its stop reason is whole', async () => {
+	const body = Readable.from(
+		(function* () {
+			yield Buffer.from(beginning() + end.slice(0, end.indexOf('event: message_stop')));
+			throw new Error('socket hang up');
+		})(),
+	);
+	const { json } = await readStreamedResponse({ body, statusCode: 200, headers: {} } as never, {
+		createKeyFilter: newFilter,
+	});
+	expect(json).toMatchObject(message);
+});
+
 test('what arrived before a cut is known', async () => {
 	const call = event('content_block_start', { index: 1, content_block: { type: 'tool_use' } });
 	const { arrived } = await read(`${beginning()}${call}${'x'.repeat(5000)}`, { chunk: 10 });
