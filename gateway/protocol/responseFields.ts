@@ -113,16 +113,21 @@ const textAt = (object: unknown, names: readonly string[]): string | undefined =
 /** The objects in an object that can be about its task. One in a list is usually an image. */
 const insideOf = (object: JsonObject, names: readonly string[]): JsonObject[] =>
 	valuesAt(object, names)
-		.flatMap((value) =>
-			Array.isArray(value) ? value.filter((entry) => isTask(entry, object)) : value,
-		)
+		.flatMap((value) => (Array.isArray(value) ? tasksIn(value, object) : value))
 		.filter(isJsonObject);
 
-function isTask(entry: unknown, around: JsonObject): boolean {
-	if (idsAt(entry, FIELDS.taskId).length > 0) return true;
-	if (idsAt(entry, FIELDS.id).length === 0 || imagesAt(entry, {}).length > 0) return false;
-	// The ID around it may be the request's, but not beside a status.
-	return idsAt(around, FIELDS.id).length === 0 || (!!statusOf(entry) && !statusOf(around));
+/** The tasks in a list. Where one entry has an image, all are images, of which some may have failed. */
+function tasksIn(list: unknown[], around: JsonObject): unknown[] {
+	const isOfImages = list.some((entry) => imagesAt(entry, {}).length > 0);
+	const isTask = (entry: unknown) => !isOfImages && isOwnTask(entry, around);
+	return list.filter((entry) => idsAt(entry, FIELDS.taskId).length > 0 || isTask(entry));
+}
+
+/** Whether an entry with an ID is a task: that around it may be the request's, not beside a status. */
+function isOwnTask(entry: unknown, around: JsonObject): boolean {
+	if (idsAt(entry, FIELDS.id).length === 0) return false;
+	const isNamed = idsAt(around, [...FIELDS.taskId, ...FIELDS.id]).length > 0;
+	return !isNamed || (!!statusOf(entry) && !statusOf(around));
 }
 
 /** A response and the objects in it that can be about its task, the outermost first. */

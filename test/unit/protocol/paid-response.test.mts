@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { readPaidResponse } from '../../../gateway/protocol/paidResponse.js';
+import { readTaskState } from '../../../gateway/protocol/task.js';
 import { built, nested } from './nested-responses.mjs';
 
 const URL = 'https://a/1.png';
@@ -43,6 +44,26 @@ describe('finished images', () => {
 		expect(read({ created: 5, usage, data: [...data, refused] })).toMatchObject(told);
 		expect(read({ message: 'all done', data })?.refusal).toBeUndefined();
 	});
+});
+
+test.each<[string, object]>([
+	['refused', { status: 'failed', error: { message: 'too dark' } }],
+	['still made', { status: 'processing' }],
+])('images with IDs of their own, of which one is %s, are no tasks', (_, other) => {
+	const entries = [
+		{ id: 'i1', ...other },
+		{ id: 'i2', status: 'succeeded', url: URL },
+	];
+	for (const list of [entries, [...entries].reverse()]) {
+		for (const around of [{}, { status: 'succeeded' }, { code: 'success' }]) {
+			const result = read({ ...around, data: list });
+			expect([result?.images?.length, result?.task?.taskId]).toEqual([1, undefined]);
+		}
+		const running = read({ task_id: 't1', status: 'processing', data: list });
+		expect(running?.task).toMatchObject({ taskId: 't1', status: 'processing' });
+		const ended = readTaskState({ taskId: 't1' }, { task_id: 't1', status: 'done', data: list });
+		expect([ended.group, ended.images.length]).toEqual(['success', 1]);
+	}
 });
 
 describe('an open task', () => {
