@@ -43,6 +43,8 @@ export interface PolledTask extends TaskRef, PollHistory {}
 /** Sends a query for a task. */
 export type SendQuery = (plan: RequestPlan) => Promise<Outcome>;
 
+type PolledState = Extract<PollResult, { kind: 'state' }>;
+
 /** A query that didn't find its task. */
 type Missed = TaskQuery & { outcome: Outcome };
 
@@ -73,14 +75,15 @@ export async function pollTask(
 			const result = readResult(query.plan, outcome, task, known.ids);
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {
 				known.note(task, folderOf(query.plan));
-				const state = await withResult(result.state, query.plan, address.baseUrl, send);
-				const images = withFullAddresses(state.images, address.baseUrl);
-				return noted(task, { ...result, state: { ...state, images } }, sentAt);
+				const whole = await withResult(result, query.plan, address.baseUrl, send);
+				if (whole.kind !== 'state') return whole;
+				const images = withFullAddresses(whole.state.images, address.baseUrl);
+				return noted(task, { ...whole, state: { ...whole.state, images } }, sentAt);
 			}
 			if (!triesNext(query, outcome)) return result;
 			missed.push({ ...query, outcome });
 		}
-		return notFound(task, missed, sentAt);
+		return notFound(task, missed, sentAt, address.baseUrl);
 	});
 }
 
@@ -89,25 +92,22 @@ export async function pollTask(
  * has succeeded. It is requested at the gateway only, because it gets the key.
  */
 async function withResult(
-	state: TaskState,
+	found: PolledState,
 	{ path }: RequestPlan,
 	home: string,
 	send: SendQuery,
-): Promise<TaskState> {
+): Promise<PollResult> {
+	const { state } = found;
 	const isEmpty = state.group === 'success' && state.images.length === 0;
 	const place = isEmpty ? pathAtGateway(readResultAddress(state.response), home) : undefined;
-	if (place === undefined || place === path) return state;
-	const outcome = await send(planGet('poll', place));
-	if (!isGood(outcome)) return state;
+	if (place === undefined || place === path) return found;
+	const plan = planGet('poll', place);
+	const outcome = await send(plan);
+	if (isTransient(outcome)) return passing(plan, outcome, state);
+	if (!isGood(outcome)) return found;
 	const { images, created, usage, refusal, response } = readTaskState(state, outcome.json);
-	return {
-		...state,
-		images,
-		created: created ?? state.created,
-		usage: usage ?? state.usage,
-		refusal,
-		response,
-	};
+	const own = { created: created ?? state.created, usage: usage ?? state.usage };
+	return { ...found, state: { ...state, ...own, images, refusal, response } };
 }
 
 /** Whether a code in the body of a 200 is that of HTTP, which ends a poll, leads on, or may pass. */
@@ -146,10 +146,12 @@ function triesNext({ place }: TaskQuery, outcome: Outcome): boolean {
 	return !isTransient(outcome) || (outcome.kind === 'response' && outcome.httpCode < 300);
 }
 
-function notFound(task: PolledTask, missed: Missed[], sentAt: number): PollResult {
+function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: string): PollResult {
 	const foreign = missed.find(({ place, outcome }) => place === 'usual' && !isUnknownTask(outcome));
 	const error =
-		foreign === undefined ? noSuchTask(task, missed) : errorOf(foreign.plan, foreign.outcome, task);
+		foreign === undefined
+			? noSuchTask(task, missed, home)
+			: errorOf(foreign.plan, foreign.outcome, task);
 	// Final only if each of these is the gateway's own refusal: an error in a 200 may be of anything.
 	const isSure = missed.every(({ outcome }) => isGatewayError(outcome) && !isGood(outcome));
 	if (isSure && noteNotFound(task, sentAt)) return { kind: 'final', error };
@@ -158,11 +160,7 @@ function notFound(task: PolledTask, missed: Missed[], sentAt: number): PollResul
 }
 
 /** Updates a task by its state. A completed task without an image may list it a moment later. */
-function noted(
-	task: PolledTask,
-	result: Extract<PollResult, { kind: 'state' }>,
-	now: number,
-): PollResult {
+function noted(task: PolledTask, result: PolledState, now: number): PollResult {
 	const { state, pauseMs } = result;
 	if (isUnknownWord(state.status) && state.images.length === 0) return lost(task, result, now);
 	const { taskType, statusUrl } = state;
@@ -176,11 +174,7 @@ function noted(
 }
 
 /** A task that the gateway says it doesn't know: as after a 404, it may become visible a moment later. */
-function lost(
-	task: PolledTask,
-	{ state, pauseMs }: Extract<PollResult, { kind: 'state' }>,
-	now: number,
-): PollResult {
+function lost(task: PolledTask, { state, pauseMs }: PolledState, now: number): PollResult {
 	const error = lostTaskError(state);
 	if (noteNotFound(task, now)) return { kind: 'final', error };
 	return { kind: 'transient', error, pauseMs, soon: true };
@@ -201,11 +195,17 @@ function readResult(
 		const isState = state.status !== '' && !saysRequestFailed(outcome.json, state);
 		if (isState) return { kind: 'state', state, pauseMs };
 	}
-	const error = errorOf(plan, outcome, task);
-	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
-	const rateLimited = isRateLimited(outcome);
-	return { kind: 'transient', error, pauseMs: requestedPauseMs(outcome, Date.now()), rateLimited };
+	if (isTransient(outcome) || isGood(outcome)) return passing(plan, outcome, task);
+	return { kind: 'final', error: errorOf(plan, outcome, task) };
 }
+
+/** The result of a query whose error may pass. */
+const passing = (plan: RequestPlan, outcome: Outcome, task: TaskRef): PollResult => ({
+	kind: 'transient',
+	error: errorOf(plan, outcome, task),
+	pauseMs: requestedPauseMs(outcome, Date.now()),
+	rateLimited: isRateLimited(outcome),
+});
 
 /** The task with its kind and, if that isn't enough to find it again, its address. */
 function foundAt(plan: RequestPlan, { taskId, taskType, statusUrl }: TaskRef): TaskRef {
@@ -228,14 +228,24 @@ function cappedRetryAfter(outcome: Outcome): number | undefined {
 	return pauseMs === undefined ? undefined : Math.min(pauseMs, LONGEST_RETRY_AFTER_MS);
 }
 
-const noSuchTask = ({ taskId, taskType }: TaskRef, missed: Missed[]): GatewayError =>
-	new GatewayError({
+function noSuchTask(
+	{ taskId, taskType, statusUrl }: TaskRef,
+	missed: Missed[],
+	home: string,
+): GatewayError {
+	const paths = missed.map(({ plan }) => quote(plan.path)).join(', ');
+	const isForeign = statusUrl !== undefined && pathAtGateway(statusUrl, home) === undefined;
+	const foreign = isForeign
+		? ` The gateway named ${quote(statusUrl)} for it, which wasn't asked: it isn't at the Base URL, so it must not get the key.`
+		: '';
+	return new GatewayError({
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
-		description: `The gateway no longer has the task, or another account submitted it: then use its credential. It isn't at ${missed.map(({ plan }) => quote(plan.path)).join(', ')}.`,
+		description: `The gateway no longer has the task, or another account submitted it: then use its credential. It isn't at ${paths}.${foreign}`,
 		httpCode: 404,
 		taskId,
 		taskType,
 	});
+}
 
 /**
  * The error of a response about another task of this run, whose images belong to another prompt.

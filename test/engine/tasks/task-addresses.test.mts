@@ -15,11 +15,12 @@ test.each(['imageWait', 'imageTask'] as const)(
 	'%s: the error of a task that is nowhere names its ID and four addresses',
 	async (node) => {
 		const gateway = await gatewayAt('/nowhere');
-		const item = { taskId: 'a b', taskType: 'edit', submittedAt: OLD };
+		const statusUrl = 'https://tasks.example/a%20b';
+		const item = { taskId: 'a b', taskType: 'edit', submittedAt: OLD, statusUrl };
 		const [failed] = (await run(gateway.url, node, [item])).json(NODE);
 		expect(failed?.error).toBe('The gateway has no edit task a b (404)');
 		expect(JSON.stringify(failed?.details)).toContain(
-			"It isn't at /v1/images/edits/a%20b, /v1/images/generations/a%20b, /v1/images/tasks/a%20b, /v1/tasks/a%20b.",
+			"It isn't at /v1/images/edits/a%20b, /v1/images/generations/a%20b, /v1/images/tasks/a%20b, /v1/tasks/a%20b. The gateway named https://tasks.example/a%20b for it, which wasn't asked",
 		);
 		expect(gateway.paths()).toHaveLength(4);
 	},
@@ -32,6 +33,21 @@ test('a status that nobody knows counts at the address in the item', async () =>
 	const [found] = (await run(gateway.url, 'imageWait', [item], { maxWait: 3 })).json(NODE);
 	expect(JSON.stringify(found)).toContain('dreaming');
 	expect(gateway.wrong()).toEqual([]);
+});
+
+test('a result at an address of its own that is briefly out of reach is asked for again', async () => {
+	let asked = 0;
+	const server = await opened(
+		serve(({ url }, response) => {
+			const response_url = '/v1/results/t';
+			if (url !== response_url) return sendJson(response, { status: 'completed', response_url });
+			asked += 1;
+			return asked < 8 ? sendJson(response, {}, 503) : sendJson(response, DONE);
+		}),
+	);
+	const item = { taskId: 't', taskType: 'edit' };
+	const [found] = (await run(server.url, 'imageWait', [item], { maxWait: 600 })).json(NODE);
+	expect(urlOf(found!)).toBe(urlOf(DONE.data[0]!));
 });
 
 test.each([
