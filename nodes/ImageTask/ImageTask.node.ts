@@ -89,6 +89,8 @@ async function queryTasks(
 	try {
 		/** States by task: several items may have the same task, which is queried once. */
 		const states = new Map<string, Promise<TaskState>>();
+		/** By task, its items without the state, which is let go after the last: images may be in it. */
+		const waiting = new Map<string, number>();
 		const known = new KnownTasks(run.clock);
 		const items = await runItems(run, context.getInputData().length, {
 			known: knownItems,
@@ -96,9 +98,13 @@ async function queryTasks(
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, target } = readTask(item);
 				known.add(task);
+				const key = taskKey(task);
+				waiting.set(key, (waiting.get(key) ?? 0) + 1);
 				return async () => {
-					const state = states.get(taskKey(task)) ?? queryTask(run, task, known);
-					states.set(taskKey(task), state);
+					const state = states.get(key) ?? queryTask(run, task, known);
+					states.set(key, state);
+					waiting.set(key, (waiting.get(key) ?? 0) - 1);
+					if (waiting.get(key) === 0) states.delete(key);
 					return await stateItems(run, await state, facts, target);
 				};
 			},

@@ -76,6 +76,9 @@ function adviceWithoutId({ input }: ItemParameters): string {
 	if (outcome === 'unknown') {
 		return "The outcome of this request is unknown. Check the usage log in the gateway's console before you send it again.";
 	}
+	if (input?.binary !== undefined) {
+		return 'The input item has a file but no task ID. A gateway without tasks responds with the finished image: then there is nothing to wait for.';
+	}
 	if (typeof note === 'string')
 		return 'Only a retry of the execution that has failed returns this result.';
 	return `${ADVICE} Nothing was sent.`;
