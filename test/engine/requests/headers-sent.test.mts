@@ -241,26 +241,28 @@ describe('a value of an additional header', () => {
 		expect(everythingIn((await host.run(workflow)).error)).not.toContain('anthropic refuses');
 	});
 
-	test('is not taken out of an ID or an address', async () => {
+	test('that is a word is not taken out of an ID or the address of an image', async () => {
+		const elsewhere = 'https://images.example/acme-images/two.png';
 		const server = await opened(
-			serve(({ method, url: path = '' }, response, url) => {
-				if (path.startsWith('/v1/media')) return sendJson(response, {}, 404);
+			serve(({ method }, response, url) => {
 				if (method === 'POST') {
 					return sendJson(response, { id: 'acme-images-task-7', status: 'queued' });
 				}
-				if (!path.startsWith('/v1/images')) return void response.end(TINY_PNG);
-				const data = [{ url: `${url}/acme-images/one.png` }];
+				const data = [{ url: `${url}/acme-images/one.png` }, { url: elsewhere }];
 				sendJson(response, { id: 'x', status: 'completed', data });
 			}),
 		);
 		const headers = { values: [{ name: 'x-tenant', value: 'acme-images' }] };
 		const host = await hostFor({ baseUrl: server.url, headers });
-		const submitted = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
+		const options = { checkLimits: false };
+		const parameters = { prompt: 'a fox', download: false, options };
+		const submitted = await host.run(workflowOf('imageGeneration', parameters));
 		expect(submitted.error).toBeUndefined();
-		expect(submitted.json(NODE)[0]).toMatchObject({
-			taskId: 'acme-images-task-7',
-			url: `${server.url}/acme-images/one.png`,
-		});
+		const taskId = 'acme-images-task-7';
+		expect(submitted.json(NODE)).toMatchObject([
+			{ taskId, url: `${server.url}/acme-images/one.png` },
+			{ taskId, url: elsewhere },
+		]);
 	});
 
 	test('that cannot be sent is refused, before anything is sent', async () => {
