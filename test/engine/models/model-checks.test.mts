@@ -50,6 +50,7 @@ const MODELS = [
 	{
 		model: 'flat',
 		media_type: 'image',
+		generation_modes: ['sync', 'async'],
 		billing: { unit: 'request', mode: 'price', value: 0.1 },
 	},
 	{
@@ -401,7 +402,7 @@ describe('the default mode', () => {
 	const queries = () => paidRequests().map(({ query }) => query);
 
 	test('asks a model without tasks synchronously, with one hint, beside a model with tasks', async () => {
-		const items = [SLASH, 'later', SLASH].map((model) => ({ json: { model } }));
+		const items = [SLASH, 'flat', SLASH].map((model) => ({ json: { model } }));
 		const result = await make('={{ $json.model }}', standard, items);
 		expect(result.json(NODE)).toHaveLength(3);
 		expect([gateway.count('sync'), gateway.count('submit'), gateway.paid]).toEqual([2, 1, 3]);
