@@ -152,7 +152,8 @@ describe("LangChain's own agent with tools", () => {
 		const tools = [toolNamed('a')];
 		await bench.with({}, async (supply) => {
 			const model = (await supply()) as any;
-			await model.bindTools(tools, { tool_choice: 'a' }).invoke('Hello');
+			// As an agent does it: twice, and the second time without the choice.
+			await model.bindTools(tools, { tool_choice: 'a' }).bindTools(tools).invoke('Hello');
 			await model.bindTools(tools).withConfig({ tool_choice: 'required' }).invoke('Hello');
 			await model.bindTools(tools).invoke('Hello');
 		});
