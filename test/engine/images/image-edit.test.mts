@@ -209,7 +209,8 @@ describe('an edit as JSON', () => {
 			const own = await opened(
 				startGateway({ root: '/api/v3', edits, taskSeconds: 0, imageSize: 32 }),
 			);
-			const baseUrl = `${own.url}/api/v3?api-version=preview`;
+			const secret = 'abcdef0123456789';
+			const baseUrl = `${own.url}/api/v3?api-version=preview&key=${secret}`;
 			const to = await hostAt(baseUrl, undefined, { editFormat: edits });
 			const [task] = (await edit(to, [one], { mode: 'wait' })).json(NODE);
 			const taskType = edits === 'json' ? 'edit' : 'generation';
@@ -229,6 +230,7 @@ describe('an edit as JSON', () => {
 						: /'Edit Format' .*led to http:\S+\/api\/v3\/images\/edits/,
 				),
 			});
+			expect(JSON.stringify(errorOf(wrong))).not.toContain(secret);
 			expect(own.paid).toBe(1);
 		},
 	);
