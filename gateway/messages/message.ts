@@ -5,7 +5,7 @@ import {
 	withoutUndefined,
 	type JsonObject,
 } from '../util/json';
-import { type RequestPlan } from '../protocol/requestPlan';
+import { type FormFile, type RequestPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../util/gatewayError';
 import { isBlankText } from './blockKinds';
 
@@ -36,7 +36,10 @@ export interface MessageRequest extends MessageSettings {
  *
  * @throws GatewayError if the thinking may take as many tokens as the whole response
  */
-export function planMessage({ extraFields, ...fields }: MessageRequest): RequestPlan {
+export function planMessage(
+	{ extraFields, ...fields }: MessageRequest,
+	files?: FormFile[],
+): RequestPlan {
 	const body = withoutUndefined({ ...fields, ...extraFields });
 	refuseLargeBudget(body);
 	return {
@@ -46,6 +49,7 @@ export function planMessage({ extraFields, ...fields }: MessageRequest): Request
 		query: {},
 		headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
 		body,
+		inside: files?.length === 0 ? undefined : files,
 		paid: true,
 	};
 }

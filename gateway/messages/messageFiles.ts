@@ -1,3 +1,4 @@
+import type { FormFile } from '../protocol/requestPlan';
 import { MB } from '../util/megabyte';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import type { Turn } from './message';
@@ -8,7 +9,7 @@ export function addressBlock(url: string): JsonObject {
 	return { type, source: { type: 'url', url } };
 }
 
-/** The block of an image or PDF document inside the message. */
+/** The block of an image or PDF document inside the message. @param data in Base64, or its digest */
 export const bytesBlock = (mimeType: string, data: string): JsonObject => ({
 	type: mimeType === 'application/pdf' ? 'document' : 'image',
 	source: { type: 'base64', media_type: mimeType, data },
@@ -18,24 +19,24 @@ export const bytesBlock = (mimeType: string, data: string): JsonObject => ({
  * The same turns with a short text in place of each image and document, because twenty photos fill
  * n8n's database with a hundred megabytes. The assistant's turns stay unchanged.
  *
- * @param nameOf the names of files by their blocks, where they are known
+ * @param fileOf the files by their blocks, where they are known
  */
 export function withoutFiles(
 	turns: Turn[],
-	nameOf = new Map<unknown, string | undefined>(),
+	fileOf = new Map<unknown, KnownFile | undefined>(),
 ): Turn[] {
 	return turns.map((turn) =>
-		turn.role === 'assistant' ? turn : { ...turn, content: leaveOut(turn.content, nameOf) },
+		turn.role === 'assistant' ? turn : { ...turn, content: leaveOut(turn.content, fileOf) },
 	);
 }
 
 /** @param content of a turn, or of a tool's result in it */
-function leaveOut<T>(content: T, nameOf: Map<unknown, string | undefined>): T | unknown[] {
+function leaveOut<T>(content: T, fileOf: Map<unknown, KnownFile | undefined>): T | unknown[] {
 	if (!Array.isArray(content)) return content;
 	return content.map((block: unknown) => {
 		if (!isJsonObject(block)) return block;
-		if (isFile(block)) return { type: 'text', text: noteOf(block, nameOf.get(block)) };
-		return 'content' in block ? { ...block, content: leaveOut(block.content, nameOf) } : block;
+		if (isFile(block)) return { type: 'text', text: noteOf(block, fileOf.get(block)) };
+		return 'content' in block ? { ...block, content: leaveOut(block.content, fileOf) } : block;
 	});
 }
 
@@ -48,21 +49,24 @@ function isFile({ type, source }: JsonObject): boolean {
 const LONGEST_NAME = 200;
 
 /** The text in place of a file, by which `namesLeftOutFiles` knows it again. */
-function noteOf({ type, source }: JsonObject, name?: string): string {
+function noteOf({ type, source }: JsonObject, file?: KnownFile): string {
 	const { url, media_type: mimeType, data } = isJsonObject(source) ? source : {};
-	const facts = [name ?? nonEmptyString(url), mimeType, sizeOf(data)];
+	const size = file?.size ?? (typeof data === 'string' ? (data.length * 3) / 4 : undefined);
+	const facts = [file?.fileName ?? nonEmptyString(url), mimeType, sizeText(size)];
 	const known = facts.filter((fact): fact is string => nonEmptyString(fact) !== undefined);
 	const kind = type === 'document' ? 'document' : 'image';
 	const shown = known.map((fact) => fact.slice(0, LONGEST_NAME)).join(', ');
 	return `[Sent ${kind}, not kept here${shown === '' ? '' : `: ${shown}`}]`;
 }
 
+/** A file whose bytes aren't in its block. */
+type KnownFile = Pick<FormFile, 'fileName' | 'size'>;
+
 const NOTE = /^\[Sent (image|document), not kept here(: |\])/;
 
-/** The size of Base64 data as a text; undefined if it is none. */
-function sizeOf(data: unknown): string | undefined {
-	if (typeof data !== 'string') return undefined;
-	const bytes = (data.length * 3) / 4;
+/** A number of bytes as a text. */
+function sizeText(bytes?: number): string | undefined {
+	if (bytes === undefined) return undefined;
 	return bytes < MB / 10 ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / MB).toFixed(1)} MB`;
 }
 

@@ -28,6 +28,8 @@ export interface RequestPlan {
 	form?: FormBody;
 	/** The files in the JSON body, which the transport adds as `data:` URLs. */
 	inline?: InlineFiles;
+	/** The files inside the JSON body, which has their digests; the transport puts Base64 there. */
+	inside?: FormFile[];
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */

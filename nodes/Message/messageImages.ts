@@ -1,4 +1,5 @@
 import { addressBlock, bytesBlock } from '../../gateway/messages/messageFiles';
+import type { FormFile } from '../../gateway/protocol/requestPlan';
 import type { JsonObject } from '../../gateway/util/json';
 import { MB } from '../../gateway/util/megabyte';
 import type { ImageRef } from '../shared/images/imageRefs';
@@ -8,14 +9,13 @@ import type { Run } from '../shared/run/runContext';
 
 /** An image or a document of a message. */
 export interface MessageFile {
+	/** Its block, with the digest of its bytes in their place. */
 	block: JsonObject;
-	/** The name of a file whose bytes are in the message. */
-	name?: string;
-	/** The number of these bytes. */
-	size: number;
+	/** Its bytes, which are read as they are sent; undefined for one at an address. */
+	file?: FormFile;
 }
 
-/** The limit for all files of a message, which are in memory, a third larger as Base64. */
+/** The limit for all files of a message: what gateways accept. */
 const MOST_MB = 20;
 
 const LABEL = 'Images';
@@ -32,11 +32,11 @@ export async function readMessageFiles(item: ItemParameters, run: Run): Promise<
 	const orOnly = refs.length === 1;
 	const files = await Promise.all(
 		refs.map(async (ref): Promise<MessageFile> => {
-			if (ref.kind === 'address') return { block: addressBlock(ref.url), size: 0 };
+			if (ref.kind === 'address') return { block: addressBlock(ref.url) };
 			return await readFile(item, run, ref, orOnly);
 		}),
 	);
-	const sizeMb = files.reduce((sum, { size }) => sum + size, 0) / MB;
+	const sizeMb = files.reduce((sum, { file }) => sum + (file?.size ?? 0), 0) / MB;
 	if (sizeMb <= MOST_MB) return files;
 	throw item.refusal(
 		`The images in 'Images' have ${sizeMb.toFixed(1)} MB; allowed: at most ${MOST_MB} MB`,
@@ -53,9 +53,17 @@ async function readFile(
 	const opening = { label: LABEL, maxMb: MOST_MB, orOnly };
 	const [image = { binary: {}, label: LABEL }] = await openImageRefs(item, run, [ref], opening);
 	const upload = { ...image, part: '', imageOnly: true, orPdf: true };
-	const { mimeType, fileName, size, open } = await openFile(item, run, upload);
-	const chunks: Uint8Array[] = [];
-	for await (const chunk of open()) chunks.push(chunk);
-	const data = Buffer.concat(chunks).toString('base64');
-	return { block: bytesBlock(mimeType, data), name: fileName, size };
+	const file = await openFile(item, run, upload);
+	return { block: bytesBlock(file.mimeType, file.digest), file };
 }
+
+/** The blocks of files with their bytes. */
+export const blocksWithBytes = async (files: MessageFile[]): Promise<JsonObject[]> =>
+	await Promise.all(
+		files.map(async ({ block, file }) => {
+			if (file === undefined) return block;
+			const chunks: Uint8Array[] = [];
+			for await (const chunk of file.open()) chunks.push(chunk);
+			return bytesBlock(file.mimeType, Buffer.concat(chunks).toString('base64'));
+		}),
+	);

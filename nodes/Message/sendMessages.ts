@@ -12,7 +12,7 @@ import { failedItems } from '../shared/run/nodeErrors';
 import type { RequestFacts } from '../shared/run/requestFacts';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
-import { readMessageFiles } from './messageImages';
+import { blocksWithBytes, readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget, responseHint } from './messageOutput';
 import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
 import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
@@ -86,14 +86,19 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 		draft,
 		files.map(({ block }) => block),
 	);
-	const plan = planMessage(request);
+	const plan = planMessage(
+		request,
+		files.flatMap(({ file }) => file ?? []),
+	);
 	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
 	paymentLog.identify(itemIndex, run.address.account, plan);
-	const names = new Map(files.map(({ block, name }) => [block, name] as const));
-	// The conversation as the output shows it.
-	const turns = target.keepImages ? request.messages : withoutFiles(request.messages, names);
+	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	return async () => {
+		// The conversation as the output shows it.
+		const turns = target.keepImages
+			? messageRequest(draft, await blocksWithBytes(files)).messages
+			: withoutFiles(request.messages, fileOf);
 		const paid = await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
 			if (readMessage(json) === undefined) return undefined;
 			addMessage(tally, json);

@@ -212,9 +212,8 @@ export async function openFile(
 	const { helpers } = run;
 	const known = isJsonObject(binary) ? binary : {};
 	const id = nonEmptyString(known.id);
-	const bytes = Buffer.from(nonEmptyString(known.data) ?? '', 'base64');
 	const open = async function* (): AsyncIterable<Uint8Array> {
-		if (id === undefined) return yield bytes;
+		if (id === undefined) return yield Buffer.from(nonEmptyString(known.data) ?? '', 'base64');
 		const stream = await helpers.getBinaryStream(id).catch((error: unknown) => {
 			throw item.refusal(
 				`${label} can't be read: ${quote(problemOf(error).message)}`,

@@ -19,7 +19,7 @@ import { planUrl, type Call, type RequestPlan } from '../../../gateway/protocol/
 import { createFieldEraser } from '../../../gateway/protocol/fieldEraser';
 import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
-import { InvalidBodyError, jsonWithFiles, multipart } from './multipart';
+import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { CREDENTIAL, type GatewayAddress } from './gatewayAddress';
@@ -139,8 +139,9 @@ async function requestAndRead(
 }
 
 /** The body of a request with files, opened for one attempt; undefined for any other request. */
-async function openFiles({ form, inline, body = {} }: RequestPlan) {
+async function openFiles({ form, inline, inside, body = {} }: RequestPlan) {
 	if (form !== undefined) return await multipart(form);
+	if (inside !== undefined) return await jsonWithFilesInside(body, inside);
 	return inline && (await jsonWithFiles(body, inline));
 }
 
@@ -207,8 +208,8 @@ const KEPT_OPEN = { connection: 'keep-alive' };
 /** In characters of JSON: a body that leaves together with its headers. */
 const SHORT_BODY = 8000;
 
-const isLong = ({ body, form, inline }: RequestPlan): boolean =>
-	form !== undefined || inline !== undefined || (jsonText(body) || '').length > SHORT_BODY;
+const isLong = ({ body, form, inline, inside }: RequestPlan): boolean =>
+	(form ?? inline ?? inside) !== undefined || (jsonText(body) || '').length > SHORT_BODY;
 
 /** How n8n's HTTP helper returns every response: unchanged, redirects and errors too. */
 const STREAMED = {
