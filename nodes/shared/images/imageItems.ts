@@ -96,14 +96,21 @@ export function withInputFieldsOfFailed(
 	items: INodeExecutionData[][],
 ): INodeExecutionData[][] {
 	if (context.getNode().onError !== 'continueRegularOutput') return items;
-	return items.map((list, itemIndex) => {
+	return withFieldsOfFailed(items, (itemIndex) => inputFieldsOf(context, itemIndex));
+}
+
+/** Adds fields to failed items. @param fieldsOf those of an input item */
+export const withFieldsOfFailed = (
+	items: INodeExecutionData[][],
+	fieldsOf: (itemIndex: number) => IDataObject | undefined,
+): INodeExecutionData[][] =>
+	items.map((list, itemIndex) => {
 		if (!list.some(isFailed)) return list;
-		const fields = inputFieldsOf(context, itemIndex);
+		const fields = fieldsOf(itemIndex);
 		return list.map((item) =>
 			isFailed(item) ? { ...item, json: { ...fields, ...item.json } } : item,
 		);
 	});
-}
 
 function inputFieldsOf(context: IExecuteFunctions, itemIndex: number): IDataObject | undefined {
 	try {

@@ -1,5 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { hasFailed } from '../../../gateway/errors/taskErrors';
+import { withFieldsOfFailed } from '../images/imageItems';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { runItems } from '../run/itemRunner';
@@ -14,7 +15,7 @@ import {
 	type WaitEntry,
 } from '../tasks/waitEntries';
 import { endOfWait } from '../tasks/waitForTasks';
-import type { StoredWaits } from './storedWaits';
+import { fieldsOfFailed, type StoredWaits } from './storedWaits';
 
 /**
  * The duration of a check: each open task is polled once, and all responses are awaited. A task
@@ -73,7 +74,8 @@ export async function checkOnce(
 			// Without the tasks that are found to be lost.
 			known: { ...knownWaits(stored), listUnreturned: () => listTasks(entries) },
 		});
-		return { entries: withOutput(entries, output), unpolled };
+		const fieldsOf = (itemIndex: number) => fieldsOfFailed(plan, stored[itemIndex]?.wait);
+		return { entries: withOutput(entries, withFieldsOfFailed(output, fieldsOf)), unpolled };
 	} finally {
 		run.end();
 	}

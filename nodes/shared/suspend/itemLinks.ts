@@ -39,7 +39,7 @@ function combined([first, ...others]: INodeExecutionData[]): INodeExecutionData 
  * The reason in the error of an expression that follows the link, where n8n shows it as a node's
  * name.
  */
-const NO_LINK = '(n8n keeps no links of several images for each task while an execution is stored)';
+const NO_LINK = '(n8n keeps no link of this item while an execution is stored)';
 
 /**
  * The same items without wrong links. After a suspension, n8n links each item to the input item at
@@ -57,3 +57,7 @@ export function linked(items: INodeExecutionData[], errorOutput: boolean): INode
 		return isLinked || (errorOutput && isFailed(item)) ? item : withoutLink(item, NO_LINK);
 	});
 }
+
+/** The same items of a second output, which n8n would link to an input that isn't there. */
+export const unlinked = (items: INodeExecutionData[]): INodeExecutionData[] =>
+	items.map((item) => withoutLink(item, NO_LINK));

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finishRun } from '../run/summary';
 import { nodeError } from '../run/nodeErrors';
 import { checkOnce } from './checkOnce';
-import { inPlace, linked } from './itemLinks';
+import { inPlace, linked, unlinked } from './itemLinks';
 import * as engine from '../run/n8nEngine';
 import { reportProgress } from './progress';
 import {
@@ -30,7 +30,10 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const { plan, entries } = waits;
 	const ended = resultOf(entries, plan.tally);
 	const { items, open } = finishRun(context, ended, plan.addSummary, plan.nodeName);
-	return [linked(plan.errorOutput ? inPlace(items) : items.flat(), plan.errorOutput), open];
+	return [
+		linked(plan.errorOutput ? inPlace(items) : items.flat(), plan.errorOutput),
+		unlinked(open),
+	];
 }
 
 /** @throws NodeApiError: the failure that ends the run */

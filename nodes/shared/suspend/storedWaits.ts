@@ -118,7 +118,7 @@ export function withFailure(
 	{ plan, entries }: StoredWaits,
 	error: unknown,
 ): StoredWaits {
-	if (plan.continuesOnFail) return { plan, entries: failOpen(context, entries, error) };
+	if (plan.continuesOnFail) return { plan, entries: failOpen(context, { plan, entries }, error) };
 	const ended = finalError(context.getNode(), error, knownWaits(entries));
 	const { messages, context: told } = ended;
 	const failure = { problem: problemOf(ended), messages, details: told.details as IDataObject };
@@ -128,13 +128,18 @@ export function withFailure(
 /** The same entries with a failed item for each open task. */
 export function failOpen(
 	context: IExecuteFunctions,
-	entries: WaitEntry[],
+	{ plan, entries }: StoredWaits,
 	error: unknown,
 ): WaitEntry[] {
 	const known = knownWaits(entries);
 	return entries.map(({ wait, done }, itemIndex) => {
 		if (done !== undefined || wait === undefined) return { done };
 		const item = failedItem(context.getNode(), error, itemIndex, known.itemFacts(itemIndex));
-		return { done: { items: [item] } };
+		const json = { ...fieldsOfFailed(plan, wait), ...item.json };
+		return { done: { items: [{ ...item, json }] } };
 	});
 }
+
+/** The input fields of a failed item; the engine adds those of one in an error output. */
+export const fieldsOfFailed = ({ errorOutput }: WaitPlan, wait?: TaskWait): IDataObject =>
+	errorOutput ? {} : { ...wait?.target.inputFields };

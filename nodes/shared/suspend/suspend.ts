@@ -92,7 +92,7 @@ export async function suspend(
 		if (isStopped || !context.continueOnFail()) {
 			throw finalError(context.getNode(), error, known);
 		}
-		const failed = resultOf(failOpen(context, entries, error), tally);
+		const failed = resultOf(failOpen(context, { plan, entries }, error), tally);
 		const { items, open } = finishRun(context, failed, plan.addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	}

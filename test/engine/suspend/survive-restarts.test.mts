@@ -214,6 +214,12 @@ describe('suspended', () => {
 			{ taskId: ids[2], ...open },
 		]);
 		expect(polls(bench)).toBe(4);
+		// n8n would link them to a second input of the node, and an expression find nothing there.
+		const sourceOverwrite = { previousNode: expect.stringContaining('no link') };
+		expect(result.output(NODE, 1).map(({ pairedItem }) => pairedItem)).toMatchObject([
+			{ sourceOverwrite },
+			{ sourceOverwrite },
+		]);
 	});
 
 	test('a second output beside an error output is refused', async () => {

@@ -125,6 +125,17 @@ describe('submitted and waited for in one node', () => {
 		expect(names).toEqual(['a fox.png', 'an owl.png', 'A fox-2.png']);
 	});
 
+	test('a failed item in the regular output has the input fields that are asked for', async () => {
+		const options = { includeInputFields: true };
+		const onError = 'continueRegularOutput';
+		const json = workflow('imageGeneration', { options }, { onError });
+		const items = ['a fox [slow 90]', 'an owl [slow 90] [fail]'].map((prompt, row) => ({
+			prompt,
+			row,
+		}));
+		expect((await runToEnd(json, items)).json('Done').map(({ row }) => row)).toEqual([0, 1]);
+	});
+
 	test('a failed item carries the columns of its own input item, and no other ID', async () => {
 		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'refused' }]);
 		const prompts = ['a fox', 'refused', 'an owl [fail]', 'a hare', 'a mole [fail]', 'a cat'];

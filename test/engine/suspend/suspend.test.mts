@@ -156,7 +156,7 @@ test.each([
 		return expect(result.json('Linked')).toMatchObject(linked);
 	}
 	expect(result.status).toBe('error');
-	expect(errorOf(result).description).toContain('n8n keeps no links of several images');
+	expect(errorOf(result).description).toContain('n8n keeps no link of this item');
 });
 
 test('the checks use the limits of the node', async () => {
