@@ -43,10 +43,15 @@ export function noteNotFound(task: PollHistory, now: number): boolean {
 /** In milliseconds: a completed task may list its image this late. */
 const LISTED_AFTER_MS = 5000;
 
-/** Records a response of a completed task without an image. @returns whether it is final */
-export function noteNoImage(task: PollHistory, now: number): boolean {
+/**
+ * Records a response of a completed task without an image.
+ *
+ * @param longestMs how long it may be missing
+ * @returns whether it is final
+ */
+export function noteNoImage(task: PollHistory, now: number, longestMs = LISTED_AFTER_MS): boolean {
 	task.noImageSince ??= now;
-	return now - task.noImageSince >= LISTED_AFTER_MS;
+	return now - task.noImageSince >= longestMs;
 }
 
 /** The time of a task's submit on the run's clock; undefined if it is unknown. */

@@ -6,14 +6,15 @@ import type { MessageResponse } from './message';
 /** A code fence and what is in it. Some models forget its end. */
 const FENCE = /```\w*([^]*?)(?:```|$)/g;
 
-/** Thinking that a gateway leaves in the text. It may contain drafts. */
-const THINKING = /^\s*<think>[^]*?<\/think>/;
+/** Thinking that a gateway leaves in the text, where it may contain drafts. */
+const THINKING = /^\s*<think>[^]*?<\/think>(?=\s*\S)/;
 
-/**
- * The beginning of an object or list with text around it. Brackets around a word or a number are
- * none: `{name}` may be a placeholder, and `[1]` a footnote.
+/*
+ * The beginnings of JSON with text around it. Brackets around a word or a number are none: `{name}`
+ * may be a placeholder, and `[1]` a footnote.
  */
-const START = /\{\s*["}]|\[\s*["[{]/;
+const OBJECTS = /\{\s*["}]|\[\s*\{/;
+const LIST = /\[\s*["[]/;
 
 /**
  * The JSON in the text of a response: the whole text, the first code fence with JSON, or an object
@@ -27,10 +28,16 @@ export function jsonInText(given: string): unknown {
 		const value = parseJson(inside);
 		if (value !== undefined) return value;
 	}
-	const start = text.search(START);
-	if (start < 0) return undefined;
-	const end = text.lastIndexOf(text[start] === '{' ? '}' : ']');
-	return end < start ? undefined : parseJson(text.slice(start, end + 1));
+	const [list, objects] = [between(text, LIST), between(text, OBJECTS)];
+	// A list before the objects is only mentioned; they may also be in it.
+	return list.value !== undefined && list.end > objects.start ? list.value : objects.value;
+}
+
+/** What a text has from a beginning to the last bracket of its kind, if it is JSON. */
+function between(text: string, beginning: RegExp): { start: number; end: number; value: unknown } {
+	const start = text.search(beginning);
+	const end = start < 0 ? -1 : text.lastIndexOf(text[start] === '{' ? '}' : ']');
+	return { start, end, value: end < start ? undefined : parseJson(text.slice(start, end + 1)) };
 }
 
 /** The stop reasons of a response that ends before its end. */

@@ -110,22 +110,29 @@ const unlessEmpty = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list :
 const textAt = (object: unknown, names: readonly string[]): string | undefined =>
 	firstOf(valuesAt(object, names), nonEmptyString);
 
+const TASK_LISTS = spellingsOf('tasks');
+
 /** The objects in an object that can be about its task. One in a list is usually an image. */
 const insideOf = (object: JsonObject, names: readonly string[]): JsonObject[] =>
 	valuesAt(object, names)
 		.flatMap((value) => (Array.isArray(value) ? tasksIn(value, object) : value))
 		.filter(isJsonObject);
 
-/** The tasks in a list. Where one entry has an image, all are images, of which some may have failed. */
+/** The tasks in a list. What has failed there, beside an image, is an image that was refused. */
 function tasksIn(list: unknown[], around: JsonObject): unknown[] {
-	const isOfImages = list.some((entry) => imagesAt(entry, {}).length > 0);
-	const isTask = (entry: unknown) => !isOfImages && isOwnTask(entry, around);
-	return list.filter((entry) => idsAt(entry, FIELDS.taskId).length > 0 || isTask(entry));
+	const own = list.filter((entry) => isTask(entry, around));
+	const areAll = own.length === 0 || valuesAt(around, TASK_LISTS).includes(list);
+	if (areAll || !list.some(hasImage)) return own;
+	return own.filter((entry) => hasTaskId(entry) || statusGroup(statusOf(entry)) !== 'unsuccessful');
 }
 
-/** Whether an entry with an ID is a task: that around it may be the request's, not beside a status. */
-function isOwnTask(entry: unknown, around: JsonObject): boolean {
-	if (idsAt(entry, FIELDS.id).length === 0) return false;
+const hasImage = (entry: unknown): boolean => imagesAt(entry, {}).length > 0;
+const hasTaskId = (entry: unknown): boolean => idsAt(entry, FIELDS.taskId).length > 0;
+
+function isTask(entry: unknown, around: JsonObject): boolean {
+	if (hasTaskId(entry)) return true;
+	if (idsAt(entry, FIELDS.id).length === 0 || hasImage(entry)) return false;
+	// The ID around it may be the request's, but not beside a status.
 	const isNamed = idsAt(around, [...FIELDS.taskId, ...FIELDS.id]).length > 0;
 	return !isNamed || (!!statusOf(entry) && !statusOf(around));
 }

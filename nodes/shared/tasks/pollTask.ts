@@ -76,9 +76,10 @@ export async function pollTask(
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {
 				known.note(task, folderOf(query.plan));
 				const whole = await withResult(result, query.plan, address.baseUrl, send);
-				if (whole.kind !== 'state') return whole;
-				const images = withFullAddresses(whole.state.images, address.baseUrl);
-				return noted(task, { ...whole, state: { ...whole.state, images } }, sentAt);
+				if (isAwaited(whole, task, sentAt)) return whole;
+				const { state } = whole.kind === 'state' ? whole : result;
+				const images = withFullAddresses(state.images, address.baseUrl);
+				return noted(task, { ...result, state: { ...state, images } }, sentAt);
 			}
 			if (!triesNext(query, outcome)) return result;
 			missed.push({ ...query, outcome });
@@ -103,12 +104,21 @@ async function withResult(
 	if (place === undefined || place === path) return found;
 	const plan = planGet('poll', place);
 	const outcome = await send(plan);
-	if (isTransient(outcome)) return passing(plan, outcome, state);
+	const isPage = outcome.kind === 'response' && outcome.httpCode < 300;
+	if (isTransient(outcome) && !isPage) return passing(plan, outcome, state);
 	if (!isGood(outcome)) return found;
 	const { images, created, usage, refusal, response } = readTaskState(state, outcome.json);
 	const own = { created: created ?? state.created, usage: usage ?? state.usage };
 	return { ...found, state: { ...state, ...own, images, refusal, response } };
 }
+
+/** In milliseconds: how long the address of a result may be out of reach. */
+const LONGEST_OUTAGE_MS = 60_000;
+
+/** Whether the result of a task that has succeeded is asked for again. */
+const isAwaited = (result: PollResult, task: PolledTask, now: number): boolean =>
+	result.kind === 'transient' &&
+	(result.rateLimited === true || !noteNoImage(task, now, LONGEST_OUTAGE_MS));
 
 /** Whether a code in the body of a 200 is that of HTTP, which ends a poll, leads on, or may pass. */
 const isInnerCode = (code: number): boolean =>

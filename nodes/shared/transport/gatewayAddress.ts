@@ -68,7 +68,7 @@ export function readAddress(
 	const identity = known === undefined ? ['key', key] : ['credential', known];
 	const secrets = secretsOf(credential);
 	const inContent = secrets.filter((secret) =>
-		secret === key ? !isWord(key) || key.length > LONGEST_WORD : !isInTexts(secret),
+		secret === key ? !NO_KEY.test(key) : !isInTexts(secret),
 	);
 	const decrypted = { id: '', name: '', type: CREDENTIAL, data: credentials };
 	return {
@@ -95,13 +95,12 @@ const secretsOf = ({ key, headers, base, media }: Credential): string[] => [
 /** The value of a parameter such as `api-version=2025-04-01-preview`. */
 const VERSION_OR_WORD = /^v?[\d.-]{0,12}[a-z]{0,15}$/i;
 
-const isWord = (value: string): boolean => /^\D*$/.test(value);
+/** A key for a server that needs none: a word, which can be in any text. */
+const NO_KEY = /^[a-z _-]{1,12}$/i;
 
 /** A header's value that can be in any text: the name of a provider or a team, a date, a version. */
-const isInTexts = (value: string): boolean => isWord(value) || VERSION_OR_WORD.test(value);
-
-/** In characters. A key without digits of at most this length is for a server that needs none. */
-const LONGEST_WORD = 12;
+const isInTexts = (value: string): boolean => /^\D*$/.test(value) || DATE_OR_VERSION.test(value);
+const DATE_OR_VERSION = /^v?\d{1,4}([.-]\d{1,4}){1,3}$/i;
 
 /** Removes the key and the values of additional headers from a text. */
 export const secretEraser = (credential: Credential): ((text: string) => string) =>

@@ -148,7 +148,8 @@ async function openFiles({ form, inline, inside, body = {} }: RequestPlan) {
 /** The same response without the key: some gateways quote the key that they refuse. */
 function withoutKeyIn(response: HttpResponse, address: GatewayAddress, call: Call): HttpResponse {
 	const { text, json, headers, httpCode } = response;
-	const isContent = call === 'message' && httpCode < 300;
+	const isError = !isJsonObject(json) || (json.error ?? undefined) !== undefined;
+	const isContent = call === 'message' && httpCode < 300 && !isError;
 	const withoutKey = isContent ? address.withoutKeyInContent : address.withoutKey;
 	const erase = createFieldEraser(address.baseUrl, withoutKey, address.withoutKeyInContent);
 	const erased = withoutKey(text);

@@ -144,9 +144,11 @@ export async function jsonWithFiles(
 	return { body: body as unknown as Blob, close };
 }
 
+const DATA = '"data":"';
+
 /**
  * Creates the JSON body of a message for one attempt, with the Base64 of its files in place of their
- * digests, in the same order. A text can't contain one in plain quotes.
+ * digests, in the same order. In a text, the quotes around a digest have backslashes.
  *
  * @returns `close` as for `multipart`
  * @throws InvalidBodyError if a file can't be read
@@ -160,11 +162,11 @@ export async function jsonWithFilesInside(
 	const { ready, close } = await openAll(files);
 	let end = 0;
 	const pieces = files.flatMap(({ digest, size }, index): Piece[] => {
-		const at = text.indexOf(`"${digest}"`, end);
+		const at = text.indexOf(`${DATA}${digest}"`, end);
 		// Extra Fields may have replaced the messages.
 		if (at < 0) return [];
-		const before = text.slice(end, at + 1);
-		end = at + 1 + digest.length;
+		const before = text.slice(end, at + DATA.length);
+		end = at + DATA.length + digest.length;
 		return [before, { size, bytes: (ready[index] as OpenFile).bytes }];
 	});
 	const body = new StreamedJson([...pieces, text.slice(end)]);

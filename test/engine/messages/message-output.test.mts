@@ -70,8 +70,11 @@ describe('Output Content as JSON', () => {
 		['a fence without an end', '```json\n{"a": 1}\n', { a: 1 }],
 		['a fence in JSON', '```json\n{"a": "```js\\n1\\n```"}\n```', { a: '```js\n1\n```' }],
 		['text around it', 'Sure! {"a": {"b": "}"}} Enjoy.', { a: { b: '}' } }],
-		['a list of texts', 'The tags [1]: ["red", {"a": 1}]', ['red', { a: 1 }]],
+		['a list of texts', 'The tags [1]: ["red", "blue"]', ['red', 'blue']],
 		['text with a placeholder', 'With {name} filled in: {"name": "Bob"}', { name: 'Bob' }],
+		['a list around objects', 'The tags: ["red", {"a": 1}]', ['red', { a: 1 }]],
+		['lists before it', 'See [[1]] and ["red"]: {"a": ["b"]}', { a: ['b'] }],
+		['thinking alone', '<think>{"a": 1}</think>', { a: 1 }],
 		['text behind thinking', '<think>{"a": 1}?</think>\n{"a": 2}', { a: 2 }],
 		['a long number', '{"id": 1234567890123456789}', { id: '1234567890123456789' }],
 	])('%s', async (_, text, json) => {

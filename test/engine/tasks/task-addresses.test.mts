@@ -35,19 +35,22 @@ test('a status that nobody knows counts at the address in the item', async () =>
 	expect(gateway.wrong()).toEqual([]);
 });
 
-test('a result at an address of its own that is briefly out of reach is asked for again', async () => {
+test.each([
+	[8, { url: DONE.data[0]!.url }],
+	[Infinity, { error: expect.stringContaining('without an image') }],
+])('a result out of reach is asked for again for a minute: %p times', async (times, expected) => {
 	let asked = 0;
 	const server = await opened(
 		serve(({ url }, response) => {
 			const response_url = '/v1/results/t';
 			if (url !== response_url) return sendJson(response, { status: 'completed', response_url });
 			asked += 1;
-			return asked < 8 ? sendJson(response, {}, 503) : sendJson(response, DONE);
+			return asked < times ? sendJson(response, {}, 503) : sendJson(response, DONE);
 		}),
 	);
 	const item = { taskId: 't', taskType: 'edit' };
 	const [found] = (await run(server.url, 'imageWait', [item], { maxWait: 600 })).json(NODE);
-	expect(urlOf(found!)).toBe(urlOf(DONE.data[0]!));
+	expect(found).toMatchObject(expected);
 });
 
 test.each([

@@ -46,24 +46,33 @@ describe('finished images', () => {
 	});
 });
 
-test.each<[string, object]>([
-	['refused', { status: 'failed', error: { message: 'too dark' } }],
-	['still made', { status: 'processing' }],
-])('images with IDs of their own, of which one is %s, are no tasks', (_, other) => {
-	const entries = [
-		{ id: 'i1', ...other },
-		{ id: 'i2', status: 'succeeded', url: URL },
-	];
-	for (const list of [entries, [...entries].reverse()]) {
-		for (const around of [{}, { status: 'succeeded' }, { code: 'success' }]) {
-			const result = read({ ...around, data: list });
-			expect([result?.images?.length, result?.task?.taskId]).toEqual([1, undefined]);
+describe('images with IDs of their own', () => {
+	const refused = { id: 'i1', status: 'failed', error: { message: 'too dark' } };
+	const good = { id: 'i2', status: 'succeeded', url: URL };
+	const stateOf = (json: object) => readTaskState({ taskId: 't1' }, json as never);
+
+	test('are no tasks, though one was refused', () => {
+		for (const data of [
+			[refused, good],
+			[good, refused],
+		]) {
+			for (const around of [{}, { status: 'succeeded' }, { code: 'success' }]) {
+				const result = read({ ...around, data });
+				expect([result?.images?.length, result?.task?.taskId]).toEqual([1, undefined]);
+			}
+			const running = read({ task_id: 't1', status: 'processing', data });
+			expect(running?.task).toMatchObject({ taskId: 't1', status: 'processing' });
+			const ended = stateOf({ task_id: 't1', status: 'done', data });
+			expect([ended.group, ended.images.length]).toEqual(['success', 1]);
 		}
-		const running = read({ task_id: 't1', status: 'processing', data: list });
-		expect(running?.task).toMatchObject({ taskId: 't1', status: 'processing' });
-		const ended = readTaskState({ taskId: 't1' }, { task_id: 't1', status: 'done', data: list });
-		expect([ended.group, ended.images.length]).toEqual(['success', 1]);
-	}
+	});
+
+	test('are waited for while one is still made; a list of tasks is one of tasks', () => {
+		const data = [{ id: 'i1', status: 'processing' }, good];
+		expect(stateOf({ data }).status).toBe('processing');
+		const tasks = [{ id: 'a', status: 'succeeded', images: [{ url: URL }] }, refused];
+		expect(stateOf({ tasks }).group).toBe('unsuccessful');
+	});
 });
 
 describe('an open task', () => {

@@ -23,7 +23,7 @@ const contentOf = (data: string[]) => [
 	{ type: 'text', text },
 ];
 const request = (data: string[]) => ({
-	...{ model: 'm', max_tokens: 10 },
+	...{ model: 'm', max_tokens: 10, system: fox.digest },
 	messages: [{ role: 'user', content: contentOf(data) }],
 });
 
@@ -49,5 +49,5 @@ test('has each file at its place, also one that comes twice, and texts as they a
 
 test('has no file where Extra Fields replace the messages', async () => {
 	const messages = [{ role: 'user', content: 'Hi' }];
-	expect(await sent({ messages })).toEqual({ model: 'm', max_tokens: 10, messages });
+	expect(await sent({ messages })).toEqual({ ...request([]), messages });
 });

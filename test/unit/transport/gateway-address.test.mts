@@ -25,14 +25,19 @@ test('every secret is removed from a text, whole or in pieces', () => {
 	expect(pieces.join('') + filter.rest()).toBe('a *** b *** c ten');
 });
 
-test('what a model has written keeps words, dates and numbers that are no secrets', () => {
-	const text = 'Is there anything else on 2024-10-21 for customer 10023456 of acme-images?';
-	for (const value of ['2024-10-21', '10023456', 'acme-images']) {
+test('what a model has written keeps words, dates and versions that are no secrets', () => {
+	const text = 'Is there anything else on 2024-10-21 in v1.2.3456 of acme-images?';
+	for (const value of ['2024-10-21', 'v1.2.3456', 'acme-images']) {
 		const { withoutKey, withoutKeyInContent } = address({ apiKey: 'anything', ...tenant(value) });
 		expect(withoutKeyInContent(text)).toBe(text);
 		expect(withoutKey(text)).not.toContain('anything');
 	}
-	for (const apiKey of ['0123456789abcdef', 'abcdefghijklmnopqrst', 'sk-one-two-three-4']) {
+	for (const secret of ['0123456789abcdef', '12345678', 'v20481024hunter']) {
+		for (const fields of [{ apiKey: secret }, tenant(secret)]) {
+			expect(address(fields).withoutKeyInContent(`It is ${secret}.`)).toBe('It is ***.');
+		}
+	}
+	for (const apiKey of ['sk-one-two-three', 'Kq#vR!xZ_bTw']) {
 		expect(address({ apiKey }).withoutKeyInContent(`It is ${apiKey}.`)).toBe('It is ***.');
 	}
 });
