@@ -41,7 +41,7 @@ export function tally(lines: readonly Line[]): string {
 	const missed = lines.filter(({ reached }) => !reached);
 	const outOfReach = missed.filter(({ platformMisses }) => platformMisses === true).length;
 	const reached = `${lines.length - missed.length} of ${lines.length} goals reached`;
-	if (missed.length === 0) return `${reached}.`;
+	if (outOfReach === 0) return `${reached}.`;
 	const others = missed.length - outOfReach;
 	return (
 		`${reached}. No node can reach ${outOfReach} of them, because n8n's HTTP helper alone (d) misses ` +
