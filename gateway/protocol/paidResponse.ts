@@ -65,10 +65,13 @@ export function readPaidResponse(
 	{ json, headers }: Pick<GoodResponse, 'json' | 'headers'>,
 	{ taskType, asynchronous, submittedAt }: SentRequest,
 ): PaidResponse | undefined {
+	const state = readTaskState({ taskId: '', taskType }, json);
+	const { images, group, created, usage, refusal, reason } = state;
+	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
+	// There is no task to poll, and nothing else is looked for.
+	if (isResult && !asynchronous) return { images, created, usage, refusal };
 	const statusUrl = readTaskAddress(json, headers);
 	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
-	const state = readTaskState({ taskId: taskId ?? '', taskType }, json);
-	const { images, group, created, usage, refusal, reason } = state;
 	const hasStatus = readStatus(json) !== undefined;
 	const status = state.status === '' ? 'queued' : state.status;
 	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
@@ -77,9 +80,9 @@ export function readPaidResponse(
 	const mentioned = [...others].slice(0, MOST_MENTIONED);
 	const known = { taskType, status, submittedAt, statusUrl, mentioned };
 	const task = taskId === undefined ? undefined : { taskId, ...known };
-	if (images.length > 0 && (group === 'success' || (group === 'unknown' && !isOpen))) {
+	if (isResult && !isOpen) {
 		// Recorded with its images, because the task lists new addresses when these expire.
-		const isListed = asynchronous && hasStatus && !images.some(isInline);
+		const isListed = hasStatus && !images.some(isInline);
 		return { images, created, usage, refusal, task: isListed ? task : undefined };
 	}
 	const isTask = hasStatus || statusUrl !== undefined || namesTask(json);

@@ -238,13 +238,19 @@ export function planUrl({ path, query }: RequestPlan, { url, version, query: own
 	// The address of a task, as a gateway names it, may have a query.
 	const [place = '', named = ''] = path.split(/\?(.*)/s);
 	const below = version === '' ? place.replace(/^\/v1(?=\/)/, '') : place;
+	const all = [usualQuery(own, named, query), named, new URLSearchParams(query).toString()];
+	const sent = all.filter((part) => part !== '').join('&');
+	return `${url}${below}${sent === '' ? '' : `?${sent}`}`;
+}
+
+/** The query of the gateway's address without what a request sets itself. */
+function usualQuery(own: string, named: string, query: Record<string, string>): string {
+	if (own === '') return '';
 	const usual = new URLSearchParams(own);
 	for (const name of [...new URLSearchParams(named).keys(), ...Object.keys(query)]) {
 		usual.delete(name);
 	}
-	const all = [usual.toString(), named, new URLSearchParams(query).toString()];
-	const sent = all.filter((part) => part !== '').join('&');
-	return `${url}${below}${sent === '' ? '' : `?${sent}`}`;
+	return usual.toString();
 }
 
 /** The number of images that a plan requests. */

@@ -69,7 +69,8 @@ export const LONGEST_ADDRESS = 2000;
 /** Response headers with the address of a task, in lower case (RFC 9110, section 10.2.2). */
 const ADDRESS_HEADERS = ['location', 'operation-location'];
 
-const IDS = new Set<string>([FIELDS.taskId, FIELDS.id, FIELDS.model, FIELDS.images].flat());
+const ALL_IDS = [...FIELDS.taskId, ...FIELDS.id];
+const IDS = new Set<string>([ALL_IDS, FIELDS.model, FIELDS.images].flat());
 const ADDRESSES = new Set<string>(
 	[FIELDS.address, FIELDS.resultAddress, FIELDS.imageUrl, FIELDS.images, ADDRESS_HEADERS].flat(),
 );
@@ -133,22 +134,22 @@ function isTask(entry: unknown, around: JsonObject): boolean {
 	if (hasTaskId(entry)) return true;
 	if (idsAt(entry, FIELDS.id).length === 0 || hasImage(entry)) return false;
 	// The ID around it may be the request's, but not beside a status.
-	const isNamed = idsAt(around, [...FIELDS.taskId, ...FIELDS.id]).length > 0;
+	const isNamed = idsAt(around, ALL_IDS).length > 0;
 	return !isNamed || (!!statusOf(entry) && !statusOf(around));
 }
 
 /** A response and the objects in it that can be about its task, the outermost first. */
-const layersOf = (object: JsonObject, depth = 0): JsonObject[] =>
+export const layersOf = (object: JsonObject, depth = 0): JsonObject[] =>
 	depth > DEEPEST
 		? []
 		: [object, ...insideOf(object, AROUND).flatMap((inner) => layersOf(inner, depth + 1))];
 
-/** The first value under these names that can be read: outer objects first. */
+/** The first value under these names that can be read, in the layers of a response. */
 const firstIn = <T>(
-	body: JsonObject,
+	layers: JsonObject[],
 	names: readonly string[],
 	read: (value: unknown) => T | undefined,
-): T | undefined => firstOf(layersOf(body), (object) => firstOf(valuesAt(object, names), read));
+): T | undefined => firstOf(layers, (object) => firstOf(valuesAt(object, names), read));
 
 const asId = (value: unknown): string | undefined =>
 	typeof value === 'number' ? finiteNumber(value)?.toString() : nonEmptyString(value)?.trim();
@@ -214,8 +215,9 @@ export function idIn(text: string): string | undefined {
  * @param headers with lower-case names
  */
 export function readTaskAddress(body: JsonObject, headers: JsonObject = {}): string | undefined {
+	const layers = layersOf(body);
 	const inBody =
-		firstIn(body, FIELDS.address, nonEmptyString) ?? firstIn(body, FIELDS.links, ownLink);
+		firstIn(layers, FIELDS.address, nonEmptyString) ?? firstIn(layers, FIELDS.links, ownLink);
 	return asAddress(inBody ?? textAt(headers, ADDRESS_HEADERS));
 }
 
@@ -230,7 +232,7 @@ function asAddress(text = ''): string | undefined {
 
 /** The address of a task's result, as the gateway wrote it; undefined if there is none. */
 export const readResultAddress = (body: JsonObject): string | undefined =>
-	asAddress(firstIn(body, FIELDS.resultAddress, nonEmptyString));
+	asAddress(firstIn(layersOf(body), FIELDS.resultAddress, nonEmptyString));
 
 /**
  * The ID in a task's address: in its query, or at the end of its path, also before a word for its
@@ -239,7 +241,7 @@ export const readResultAddress = (body: JsonObject): string | undefined =>
 export function idOfAddress(address = ''): string | undefined {
 	const [path = '', query = ''] = address.split('#', 1).join('').split('?');
 	const named = new URLSearchParams(query);
-	const ids = [...FIELDS.taskId, ...FIELDS.id].map((name) => named.get(name));
+	const ids = ALL_IDS.map((name) => named.get(name));
 	const id = firstOf(ids, nonEmptyString);
 	if (id !== undefined) return id;
 	const parts = path.split('/').filter((part) => !/^(status|state|results?)?$/i.test(part));
@@ -346,31 +348,31 @@ const timeIn = (text: string): number =>
 	/^\s*\d{1,20}(?:\.\d{1,20})?\s*$/.test(text) ? Number(text) : Date.parse(text);
 
 /** The time of creation in Unix seconds. */
-export const readCreated = (body: JsonObject): number | undefined =>
-	firstIn(body, FIELDS.created, (value) => {
+export const readCreated = (layers: JsonObject[]): number | undefined =>
+	firstIn(layers, FIELDS.created, (value) => {
 		const time = finiteNumber(typeof value === 'string' ? timeIn(value) : value) ?? 0;
 		if (time <= 0) return undefined;
 		return time < FIRST_MS ? time : Math.floor(time / 1000);
 	});
 
 /** The model that a response names. */
-export const readModelName = (body: JsonObject): string | undefined =>
-	firstIn(body, FIELDS.model, nonEmptyString);
+export const readModelName = (layers: JsonObject[]): string | undefined =>
+	firstIn(layers, FIELDS.model, nonEmptyString);
 
 /** In characters of JSON: a longer one isn't shown. */
 const LONGEST_USAGE = 4000;
 
 /** A copy of what the request used up, as the gateway counts it; undefined if it doesn't say. */
-export const readUsage = (body: JsonObject): JsonObject | undefined =>
-	firstIn(body, FIELDS.usage, (value) => {
+export const readUsage = (layers: JsonObject[]): JsonObject | undefined =>
+	firstIn(layers, FIELDS.usage, (value) => {
 		const text = isJsonObject(value) ? JSON.stringify(value) : '{}';
 		const isShown = text !== '{}' && text.length <= LONGEST_USAGE;
 		return isShown ? (JSON.parse(text) as JsonObject) : undefined;
 	});
 
 /** The objects without an image in a response's lists of images: one may have been refused. */
-export const withoutImageIn = (body: JsonObject): JsonObject[] =>
-	layersOf(body)
+export const withoutImageIn = (layers: JsonObject[]): JsonObject[] =>
+	layers
 		.flatMap((object) => valuesAt(object, FIELDS.images))
 		.flatMap((list) => (Array.isArray(list) ? list.filter(isJsonObject) : []))
 		.filter((entry) => imagesAt(entry, {}).length === 0);

@@ -4,6 +4,7 @@ import { reasonIn } from './errorBody';
 import { reasonsIn } from './reasons';
 import type { TaskType } from './requestPlan';
 import {
+	layersOf,
 	readCreated,
 	readImages,
 	readModelName,
@@ -73,6 +74,7 @@ export function readTaskState(
 	{ taskId, taskType, statusUrl }: TaskRef,
 	body: JsonObject,
 ): TaskState {
+	const layers = layersOf(body);
 	const images = readImages(body);
 	const status = readStatus(body) ?? (images.length > 0 ? 'completed' : '');
 	const group = statusGroup(status);
@@ -83,10 +85,10 @@ export function readTaskState(
 		status: quote(status),
 		group,
 		images,
-		created: readCreated(body),
-		model: firstText([readModelName(body)]),
-		usage: readUsage(body),
-		refusal: images.length > 0 ? firstText(reasonsIn(withoutImageIn(body))) : undefined,
+		created: readCreated(layers),
+		model: firstText([readModelName(layers)]),
+		usage: readUsage(layers),
+		refusal: images.length > 0 ? firstText(reasonsIn(withoutImageIn(layers))) : undefined,
 		reason: group === 'unsuccessful' ? (reasonIn(stateIn(body)) ?? reasonIn(body)) : undefined,
 		response: body,
 	};

@@ -19,8 +19,13 @@ const ENDPOINT =
 const VERSION = /\/v\d+(\.\d+)?((alpha|beta|preview)\d*)?(?=\/|$)/i;
 
 /** An address as a URL, relative to `base` if given; undefined if it is invalid. */
-export const parseUrl = (address: string, base?: string): URL | undefined =>
-	URL.canParse(address, base) ? new URL(address, base) : undefined;
+export function parseUrl(address: string, base?: string): URL | undefined {
+	try {
+		return new URL(address, base);
+	} catch {
+		return undefined;
+	}
+}
 
 /** An address of a response, which may be relative; the protocol's paths lie below the gateway's. */
 export const fromGateway = (address: string, baseUrl: string): URL | undefined =>

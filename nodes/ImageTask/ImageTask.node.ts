@@ -87,10 +87,11 @@ async function queryTasks(
 	const first = new ItemParameters(context, 0);
 	const run = await openRun(context, readLimits(first));
 	try {
-		/** States by task: several items may have the same task, which is queried once. */
-		const states = new Map<string, Promise<TaskState>>();
-		/** By task, its items without the state, which is let go after the last: images may be in it. */
-		const waiting = new Map<string, number>();
+		/**
+		 * By task, its items that haven't got its state yet. It is queried once for all of them, and let
+		 * go after the last one: images may be in it.
+		 */
+		const queries = new Map<string, { itemsLeft: number; state?: Promise<TaskState> }>();
 		const known = new KnownTasks(run.clock);
 		const items = await runItems(run, context.getInputData().length, {
 			known: knownItems,
@@ -99,12 +100,13 @@ async function queryTasks(
 				const { task, facts, target } = readTask(item);
 				known.add(task);
 				const key = taskKey(task);
-				waiting.set(key, (waiting.get(key) ?? 0) + 1);
+				const query = queries.get(key) ?? { itemsLeft: 0 };
+				queries.set(key, query);
+				query.itemsLeft += 1;
 				return async () => {
-					const state = states.get(key) ?? queryTask(run, task, known);
-					states.set(key, state);
-					waiting.set(key, (waiting.get(key) ?? 0) - 1);
-					if (waiting.get(key) === 0) states.delete(key);
+					const state = (query.state ??= queryTask(run, task, known));
+					query.itemsLeft -= 1;
+					if (query.itemsLeft === 0) query.state = undefined;
 					return await stateItems(run, await state, facts, target);
 				};
 			},

@@ -104,8 +104,7 @@ async function withResult(
 	if (place === undefined || place === path) return found;
 	const plan = planGet('poll', place);
 	const outcome = await send(plan);
-	const isPage = outcome.kind === 'response' && outcome.httpCode < 300;
-	if (isTransient(outcome) && !isPage) return passing(plan, outcome, state);
+	if (isTransient(outcome) && !isPage(outcome)) return passing(plan, outcome, state);
 	if (!isGood(outcome)) return found;
 	const { images, created, usage, refusal, response } = readTaskState(state, outcome.json);
 	const own = { created: created ?? state.created, usage: usage ?? state.usage };
@@ -153,8 +152,12 @@ const isAboutTask = ({ place }: TaskQuery, { group }: TaskState): boolean =>
  */
 function triesNext({ place }: TaskQuery, outcome: Outcome): boolean {
 	if (place === 'usual') return outcome.kind === 'response' && outcome.httpCode === 404;
-	return !isTransient(outcome) || (outcome.kind === 'response' && outcome.httpCode < 300);
+	return !isTransient(outcome) || isPage(outcome);
 }
+
+/** Whether a response has a success status but no JSON object, as a web page that stays the same. */
+const isPage = (outcome: Outcome): boolean =>
+	outcome.kind === 'response' && outcome.httpCode < 300 && !isGood(outcome);
 
 function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: string): PollResult {
 	const foreign = missed.find(({ place, outcome }) => place === 'usual' && !isUnknownTask(outcome));

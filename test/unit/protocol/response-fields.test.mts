@@ -2,6 +2,7 @@ import { reasonsIn } from '../../../gateway/protocol/reasons.js';
 import {
 	idIn,
 	idOfAddress,
+	layersOf,
 	readCreated,
 	readImages,
 	readStatus,
@@ -175,8 +176,10 @@ describe('images', () => {
 
 	test('without any in their place, which may have been refused, are told apart', () => {
 		const refused = { error: { message: 'blocked' } };
-		expect(withoutImageIn({ data: [{ url: URL }, refused] })).toEqual([refused]);
-		expect(withoutImageIn({ result: { images: [URL, 'i2', refused] } })).toEqual([refused]);
+		expect(withoutImageIn(layersOf({ data: [{ url: URL }, refused] }))).toEqual([refused]);
+		expect(withoutImageIn(layersOf({ result: { images: [URL, 'i2', refused] } }))).toEqual([
+			refused,
+		]);
 	});
 
 	test('have the details that their own object has, else those around it', () => {
@@ -197,7 +200,7 @@ test.each<[object, number | undefined]>([
 	[{ created: 'soon' }, undefined],
 	[{ created: 0, created_at: 5 }, 5],
 ])('the time of creation in %j is %j', (body, created) => {
-	expect(readCreated({ ...body })).toBe(created);
+	expect(readCreated(layersOf({ ...body }))).toBe(created);
 });
 
 describe('the reason of a failure', () => {
@@ -247,11 +250,11 @@ test.each<[string, (body: never) => unknown, object, typeof inData]>([
 
 test('usage is a copy, and neither empty nor endless', () => {
 	const usage = { total_tokens: 7, input_tokens_details: { image_tokens: 3 } };
-	const read = readUsage({ data: { usage } });
+	const read = readUsage(layersOf({ data: { usage } }));
 	expect(read).toEqual(usage);
 	expect(read).not.toBe(usage);
-	expect(readUsage({ usage: {} })).toBeUndefined();
+	expect(readUsage(layersOf({ usage: {} }))).toBeUndefined();
 	const ofLength = (length: number) => ({ words: 'x'.repeat(length - '{"words":""}'.length) });
-	expect(readUsage({ usage: ofLength(4000) })).toEqual(ofLength(4000));
-	expect(readUsage({ usage: ofLength(4001) })).toBeUndefined();
+	expect(readUsage(layersOf({ usage: ofLength(4000) }))).toEqual(ofLength(4000));
+	expect(readUsage(layersOf({ usage: ofLength(4001) }))).toBeUndefined();
 });
