@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { GatewayOptions } from '../../simulator/gateway.mjs';
 import type { Command, Report } from './gateway-process.mjs';
+import { nodeOfCandidates } from '../server-tree.mjs';
 import type { Prepare, Sample, Work } from '../work.mjs';
 
 /** Asks a child by numbered messages; an end of the child is an error for all who wait. */
@@ -21,6 +22,7 @@ class Child {
 		this.process = fork(fileURLToPath(new URL(file, import.meta.url)), [], {
 			// `tsx` is found from here, whatever folder the bench is started in.
 			cwd: fileURLToPath(new URL('../..', import.meta.url)),
+			execPath: nodeOfCandidates(),
 			execArgv: ['--import', 'tsx', ...nodeFlags],
 			stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
 			serialization: 'advanced',

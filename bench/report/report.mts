@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { nodeOfCandidates } from '../server-tree.mjs';
 import type { Chart, Line } from './lines.mjs';
 import { fillReadme, SUMMARY_CHARTS } from './readme.mjs';
 import { drawCharts } from './svg.mjs';
@@ -56,8 +57,9 @@ export const table = (lines: readonly Line[]): string =>
 export function machine(): string {
 	const [processor] = cpus();
 	const load = loadavg()[0]!.toFixed(1);
+	const node = execFileSync(nodeOfCandidates(), ['--version'], { encoding: 'utf8' }).trim();
 	return (
-		`Node.js ${process.versions.node}, ${process.platform}, ${cpus().length} × ` +
+		`Node.js ${node.slice(1)}, ${process.platform}, ${cpus().length} × ` +
 		`${processor?.model.trim() ?? 'unknown processor'}, load at the end ${load}`
 	);
 }
