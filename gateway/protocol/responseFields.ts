@@ -111,8 +111,6 @@ const unlessEmpty = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list :
 const textAt = (object: unknown, names: readonly string[]): string | undefined =>
 	firstOf(valuesAt(object, names), nonEmptyString);
 
-const TASK_LISTS = spellingsOf('tasks');
-
 /** The objects in an object that can be about its task. One in a list is usually an image. */
 const insideOf = (object: JsonObject, names: readonly string[]): JsonObject[] =>
 	valuesAt(object, names)
@@ -122,8 +120,7 @@ const insideOf = (object: JsonObject, names: readonly string[]): JsonObject[] =>
 /** The tasks in a list. What has failed there, beside an image, is an image that was refused. */
 function tasksIn(list: unknown[], around: JsonObject): unknown[] {
 	const own = list.filter((entry) => isTask(entry, around));
-	const areAll = own.length === 0 || valuesAt(around, TASK_LISTS).includes(list);
-	if (areAll || !list.some(hasImage)) return own;
+	if (own.length === 0 || !list.some(hasImage)) return own;
 	return own.filter((entry) => hasTaskId(entry) || statusGroup(statusOf(entry)) !== 'unsuccessful');
 }
 

@@ -67,11 +67,9 @@ describe('images with IDs of their own', () => {
 		}
 	});
 
-	test('are waited for while one is still made; a list of tasks is one of tasks', () => {
+	test('are waited for while one is still made', () => {
 		const data = [{ id: 'i1', status: 'processing' }, good];
 		expect(stateOf({ data }).status).toBe('processing');
-		const tasks = [{ id: 'a', status: 'succeeded', images: [{ url: URL }] }, refused];
-		expect(stateOf({ tasks }).group).toBe('unsuccessful');
 	});
 });
 
