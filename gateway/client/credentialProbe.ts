@@ -1,9 +1,10 @@
 import { isJsonObject } from '../util/json';
 import { underSettings } from '../protocol/credential';
-import { needsHttps, reasonIn } from '../protocol/errorBody';
+import { afterColon, needsHttps, reasonIn } from '../protocol/errorBody';
 import { planModelNames, readModelNames } from '../protocol/modelNames';
 import { holdsModels, planModelList } from '../protocol/models';
 import type { FaultOutcome, HttpResponse, Outcome } from '../protocol/outcome';
+import { isOutOfQuota } from '../protocol/quota';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
 import { faultTexts, GATEWAY, LISTING, type Target } from '../errors/faultTexts';
 
@@ -92,12 +93,16 @@ export const listingProblem = (outcome: Outcome): string | undefined =>
 function keyProblem(response: HttpResponse): string | undefined {
 	const { httpCode, json } = response;
 	if (httpCode < 300 && isTaskOrError(response)) return undefined;
-	if (httpCode === 401 || httpCode === 403) {
-		return `The gateway rejected the API key (${httpCode}). Copy the key again from the gateway's console into 'API Key'.`;
+	const reason = isJsonObject(json) ? reasonIn(json) : undefined;
+	const said = afterColon(reason);
+	if (isOutOfQuota(response)) {
+		return `Insufficient quota (${httpCode})${said}. Top up the account in the gateway's console.`;
 	}
-	const said = isJsonObject(json) && httpCode === 400 ? reasonIn(json) : undefined;
-	if (said !== undefined) {
-		return `The server rejected the test request (400): ${said}. Check 'Base URL', and ${underSettings('Additional Headers')}.`;
+	if (httpCode === 401 || httpCode === 403) {
+		return `The gateway rejected the API key (${httpCode})${said}. Check the key in the gateway's console, and copy it again into 'API Key'.`;
+	}
+	if (reason !== undefined && httpCode === 400) {
+		return `The server rejected the test request (400)${said}. Check 'API Key', 'Base URL', and ${underSettings('Additional Headers')}.`;
 	}
 	if (httpCode === 429 || httpCode >= 500) {
 		return `The gateway responds, but can't check the API key now (${httpCode}). Try again in a moment.`;

@@ -37,6 +37,10 @@ const refusesTasks: Fits = (response, plan, said) => {
 	return /\basync\b(?!\\?["']?\s*:)/i.test(response.text.slice(0, LONGEST_READ));
 };
 
+/** Whether a paid request was refused for its model, which a wrong address has no word about. */
+const refusesModel: Fits = ({ httpCode }, { paid }, said) =>
+	paid && (httpCode === 404 ? /\bmodels?\b|模型/i.test(said) : /incorrect model id/i.test(said));
+
 /** Whether an edit was refused in a way that says nothing about its contents. Only edits have files. */
 const refusesEdits: Fits = (response, plan, said) =>
 	(plan.form ?? plan.inline) !== undefined &&
@@ -63,6 +67,11 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		'{checkAddress}',
 	],
 	[
+		isOutOfQuota,
+		'Insufficient quota ({code})',
+		"Top up the account in the gateway's console. You weren't charged for this request.",
+	],
+	[
 		ofMessage(401, /no token/i),
 		'The message endpoint received no API key (401)',
 		`Change ${underSettings('Message Authentication')} in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.`,
@@ -83,14 +92,9 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		`Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change ${underSettings('Message Authentication')}, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.`,
 	],
 	[
-		ofMessage(400, /incorrect model id/i),
-		"The model isn't available to this API key (400)",
+		refusesModel,
+		"The model isn't available to this API key ({code})",
 		"Check the spelling of 'Model' in the gateway's console, and that the key may use it.",
-	],
-	[
-		isOutOfQuota,
-		'Insufficient quota ({code})',
-		"Top up the account in the gateway's console. You weren't charged for this request.",
 	],
 	[
 		status(401),

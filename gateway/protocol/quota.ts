@@ -1,4 +1,5 @@
-import { isJsonObject, nonEmptyString } from '../util/json';
+import { isJsonObject } from '../util/json';
+import { reasonIn } from './errorBody';
 import type { HttpResponse, Outcome } from './outcome';
 
 /** In characters: only the beginning of a message is read. */
@@ -41,21 +42,22 @@ export function speaksOfMoney(message: string): boolean {
 
 /** Types and codes of errors about money, which decide before all others. */
 const QUOTA_CODE =
-	/budget.?exceeded|insufficient.?([a-z]{1,10}.)?(quota|balance|credits?|funds)|usage.?limit.?reached/i;
+	/budget.?exceeded|insufficient.?([a-z]{1,10}.)?(quota|balance|credits?|funds)|usage.?limit.?(reached|exceeded)|arrearage|overdue/i;
 
 /**
- * Whether a response says that quota or money is missing, whatever its status: some gateways send 402
- * or 403 for it.
+ * Whether a response says that quota or money is missing, whatever its status: some gateways send
+ * 401, 402 or 403 for it.
  */
 export function isOutOfQuota(response: HttpResponse): boolean {
 	if (response.httpCode === 402 || isQuotaRefusal(response)) return true;
-	return [400, 403].includes(response.httpCode) && saysQuota(response.json);
+	return [400, 401, 403].includes(response.httpCode) && saysQuota(response.json);
 }
 
 /**
  * Whether a 429 is about quota and not about the rate; both have this status (docs/protocol.md,
- * "Errors"). A type or code decides, about money before one about the rate, then the gateway's
- * `error.message`; the day's quota is one of money, as no wait is that long. In doubt it is the rate, which costs only time.
+ * "Errors"). A type or code decides, about money before one about the rate, then the gateway's reason,
+ * which also is what people read; the day's quota is one of money, as no wait is that long. In doubt
+ * it is the rate, which costs only time.
  */
 export function isQuotaRefusal(outcome: Outcome): boolean {
 	return outcome.kind === 'response' && outcome.httpCode === 429 && saysQuota(outcome.json);
@@ -69,5 +71,5 @@ function saysQuota(json: unknown): boolean {
 		.map((code) => code.slice(0, 200));
 	if (codes.some((code) => QUOTA_CODE.test(code))) return true;
 	if (codes.some((code) => RATE_LIMIT_CODE.test(code))) return false;
-	return speaksOfMoney(nonEmptyString(error.message) ?? '');
+	return speaksOfMoney(reasonIn(json) ?? '');
 }

@@ -9,6 +9,7 @@ const NAMES = inAllSpellings({
 	reason: [
 		'error_description', 'error', 'message', 'detail', 'reason', 'fail_reason', 'failure_reason', 'failed_reason',
 		'error_message', 'error_msg', 'task_status_msg', 'fail_msg', 'msg', 'err_msg', 'errmsg', 'status_msg', 'base_resp', 'title', 'code',
+		'finish_reason',
 	],
 	/** Several errors: a list, or an object by the names of the parameters that they are about. */
 	errors: ['errors'],

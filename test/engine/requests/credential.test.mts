@@ -172,7 +172,7 @@ describe('the test behind the button', () => {
 		const { status, message } = await withKey(KEY, { baseUrl: own.url, headers });
 		expect([status, message]).toEqual([
 			'Error',
-			"The server rejected the test request (400): x-provider is required for *** with Bearer ***. Check 'Base URL', and 'Additional Headers' under 'Gateway Settings'.",
+			"The server rejected the test request (400): x-provider is required for *** with Bearer ***. Check 'API Key', 'Base URL', and 'Additional Headers' under 'Gateway Settings'.",
 		]);
 	});
 

@@ -38,7 +38,18 @@ test('the probe costs nothing', () => {
 });
 
 test.each<[string, Outcome, RegExp]>([
-	['401', REFUSED, /rejected the API key \(401\)\. Copy the key again/],
+	['401', REFUSED, /rejected the API key \(401\): bad key\. Check the key/],
+	['403', response(403, { code: 'ACCESS_DENIED', message: 'no such IP' }), /\(403\): no such IP\./],
+	[
+		'no credit',
+		response(403, { message: 'Insufficient account balance' }),
+		/quota \(403\): .*Top up/,
+	],
+	[
+		'a key without quota',
+		response(429, { message: 'API key 额度已用完' }),
+		/quota \(429\): .*Top up/,
+	],
 	['a web page', page(200, '\n<!doctype html>'), /web page \(200\).*not of the console/],
 	['nothing but 404', OTHER_404, /no such API at https:\S+ \(404\).*Check 'Base URL'/],
 	['200 of something else', HELLO, /\(200\), but it isn't a media gateway/],

@@ -44,6 +44,7 @@ const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string =
 
 /** As gateways word it. */
 const NO_FLAG = "Unknown parameter: 'async'.";
+const NO_MODEL = 'The model or endpoint paint-9 does not exist or you do not have access to it.';
 const NO_HEADER = 'Either x-config or x-provider header is required';
 const ENDPOINT = '/api/v1/images/generations?async=true';
 const gone = at(ENDPOINT, saying(404, `Invalid URL (POST ${ENDPOINT})`));
@@ -57,6 +58,12 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 	['413', sync, response(413), /too large for the gateway \(413\) \| Shorten the text/],
 	['429 for haste', sync, response(429, TOO_OFTEN), /\| Lower 'Requests per.*weren't charged/],
 	['429 for quota', sync, saying(429, 'insufficient quota'), /Insufficient .* \| Top up/],
+	[
+		'401 of a message without quota',
+		message,
+		saying(401, '该令牌额度已用尽'),
+		/Insufficient .*\(401\)/,
+	],
 	['402', sync, response(402, { code: 402, msg: 'none' }), /Insufficient .*: none \| Top up/],
 	['400 for a budget', sync, response(400, budget), /Insufficient .*: Current cost: 5 \| Top up/],
 	['400 for the flag', submit, saying(400, NO_FLAG), /mode \(400\): .* \| Set 'Mode' to 'Synchr/],
@@ -72,6 +79,9 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		gone,
 		/Check 'Base URL' .*led to https:\/\/g.example\/api\/v1\/im/,
 	],
+	['404 of Ark for a model', submit, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
+	['the same of an edit', edit, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
+	['the same of a message', message, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
 	['404 of an edit', edit, at('/v1/images/edits', saying(404, 'no')), /another 'Edit Format'/],
 	['415 of an edit', edit, saying(415, 'no'), /doesn't take this edit \(415\): no \| /],
 	['400 for a header', sync, saying(400, NO_HEADER), /\(400\): Either .*'Additional Headers'/],

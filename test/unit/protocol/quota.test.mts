@@ -108,13 +108,39 @@ test.each<[number, object, boolean]>([
 	expect(isOutOfQuota(response(status, { error }) as HttpResponse)).toBe(isOut);
 });
 
-test('nothing else of the body counts, and no other status', () => {
+const XAI =
+	'Your team 76d698e2 has either used all available credits or reached its monthly spending limit. To continue making API requests, please purchase more credits or raise your spending limit.';
+
+// As these gateways respond; a list arrives as the `data` of an object.
+test.each<[number, string, object]>([
+	[429, 'xAI', { code: 'Some resource has been exhausted', error: XAI }],
+	[403, 'xAI', { code: 'The caller does not have permission', error: XAI }],
+	[429, 'sub2api', { code: 'API_KEY_QUOTA_EXHAUSTED', message: 'API key 额度已用完' }],
+	[429, 'sub2api', { code: 'USAGE_LIMIT_EXCEEDED', message: 'daily usage limit exceeded' }],
+	[403, 'sub2api', { code: 'INSUFFICIENT_BALANCE', message: 'Insufficient account balance' }],
+	[429, 'Gemini', { data: [{ error: { code: 429, message: 'Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.', status: 'RESOURCE_EXHAUSTED' } }] }], // prettier-ignore
+	[403, 'SiliconFlow', { code: 30001, message: 'Sorry, your account balance is insufficient' }],
+	[403, 'fal', { detail: 'User is locked. Reason: Exhausted balance. Top up your balance.' }],
+	[403, 'new-api', { code: 'quota_not_enough', message: 'user quota is not enough' }],
+	[401, 'new-api', { error: { message: '该令牌额度已用尽', type: 'new_api_error', code: '' } }],
+	[400, 'DashScope', { code: 'Arrearage', message: 'Access denied, please make sure your account is in good standing.' }], // prettier-ignore
+	[403, 'Ark', { error: { code: 'AccountOverdueError', message: 'The request failed.' } }],
+])('a %d without credit, of %s, is out of quota', (status, _, body) => {
+	expect(isOutOfQuota(response(status, body) as HttpResponse)).toBe(true);
+	expect(isRateLimited(response(status, body))).toBe(false);
+});
+
+test.each<[string, object]>([
+	['SiliconFlow', { message: 'Request was rejected due to rate limiting. Details:TPM limit reached.', data: '' }], // prettier-ignore
+	['Gemini', { data: [{ error: { message: 'You exceeded your current quota, please check your plan and billing details. Please retry in 34.07s.' } }] }], // prettier-ignore
+])('a 429 for the rate, of %s, is a rate limit', (_, body) => {
+	expect(isRateLimited(response(429, body))).toBe(true);
+});
+
+test('nothing but the reason counts, and no other status', () => {
 	const text = 'Insufficient balance';
 	for (const outcome of [
 		page(429, text),
-		response(429, { message: text, success: false }),
-		response(429, { error: text }),
-		response(429, [text]),
 		response(429, { error: { message: 'slow down', credits_remaining: 0, hint: text } }),
 		response(429, { error: { message: { text } } }),
 		response(400, { error: { message: text } }),
