@@ -26,7 +26,7 @@ export function messageHints({ model, thinking }: JsonObject): string[] {
 
 /**
  * Advice after a 400 to a message: the hints about it, sampling fields, a forced tool call, and
- * changed thinking blocks (docs/protocol.md, "Messages").
+ * changed or missing thinking blocks (docs/protocol.md, "Messages").
  *
  * @param said the gateway's reason, or an empty text
  */
@@ -48,7 +48,13 @@ export function refusalAdvice(body: JsonObject, said: string): string[] {
 	const isThinking = (block: unknown) => isJsonObject(block) && block.type === 'thinking';
 	if (/thinking|signature/i.test(said) && blocks.some(isThinking)) {
 		advice.push(
-			'Thinking blocks must be sent back unchanged. Use the output "messages" of the earlier Message node as \'History\' without editing it.',
+			'Thinking blocks must be sent back unchanged. In a Message node, use the output "messages" of the earlier one as \'History\' without editing it; for an agent, clear its memory.',
+		);
+	}
+	// The words of DeepSeek and Kimi.
+	if (/must be passed back|reasoning_content is missing/i.test(said)) {
+		advice.push(
+			"The model needs its earlier thinking, which an agent's memory doesn't keep. Set 'Thinking' to 'Disabled', or clear the memory.",
 		);
 	}
 	return advice;

@@ -168,7 +168,8 @@ function outputsFor(parameters: { step?: string; options?: { onTimeout?: string 
 	}[step];
 	if (names !== undefined) return names.map((displayName) => ({ type: 'main', displayName }));
 	const onTimeout = String(parameters.options?.onTimeout).trim().toLowerCase();
-	if (onTimeout !== 'output') return [{ type: 'main' }];
+	// An expression, which isn't evaluated here, may return it too.
+	if (onTimeout !== 'output' && !onTimeout.startsWith('=')) return [{ type: 'main' }];
 	return [
 		{ type: 'main', displayName: 'Finished' },
 		{ type: 'main', displayName: 'Still Open' },

@@ -119,7 +119,7 @@ const OPTIONS = {
 		default: '',
 		placeholder: 'e.g. {date}-{item:3}-{prompt}',
 		description:
-			'Name of each downloaded image, without the extension; by default the first words of the prompt. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
+			'Name of each downloaded image, without the extension; by default the first words of the prompt. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names of one run get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	includeInputFields: {

@@ -274,12 +274,14 @@ export class ItemParameters extends ValueReader {
 	/**
 	 * The file in a field of the input item.
 	 *
+	 * @param field its name, or `_files.` and its name, as n8n shows a file in the JSON
 	 * @param label of the parameter that names the field
 	 * @throws NodeOperationError that names the item's fields
 	 */
 	file(field: string, label: string): IBinaryData {
 		const files = this.files();
-		const file = Object.hasOwn(files, field) ? files[field] : undefined;
+		const at = Object.hasOwn(files, field) ? field : field.replace(/^_files\./, '');
+		const file = Object.hasOwn(files, at) ? files[at] : undefined;
 		if (file !== undefined) return file;
 		const fields = Object.keys(files).slice(0, MOST_NAMED);
 		const found =

@@ -35,26 +35,34 @@ export interface SubmittedTask extends TaskRef {
 /**
  * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in
  * the item's JSON is used, if there is one; `submittedAt` and `statusUrl` are always read from there.
+ * Without an ID, the task of an item that has failed is meant: it comes from an error output.
  *
  * @throws NodeOperationError if there is no ID; GatewayError if the ID is invalid
  */
 function readTaskReference(item: ItemParameters): SubmittedTask {
-	const json = item.input?.json ?? {};
-	const { taskType: known, submittedAt: at, taskId: id } = json;
+	const fields = fieldsOf(item);
+	const { taskType: known, submittedAt: at, taskId: id } = fields;
 	const taskId = readTaskId(item);
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
 	const isKnown = known === 'generation' || known === 'edit';
 	const taskType = chosen === 'auto' ? (isKnown ? known : undefined) : chosen;
 	// The item may be that of another task than the one chosen here.
-	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? json : {};
+	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? fields : {};
 	const mentioned = [alsoNamed].flat().flatMap((text) => nonEmptyString(text) ?? []);
 	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned };
 }
 
+/** The fields of the input item; a failed one has its task in `details`. */
+const fieldsOf = ({ input }: ItemParameters): JsonObject => ({
+	...detailsOf(input?.json ?? {}),
+	...input?.json,
+});
+
 function readTaskId(item: ItemParameters): string {
-	const id = item.input?.json.taskId;
-	const taskId = item.optionalText('taskId', 'Task ID', ADVICE)?.trim();
+	const id = fieldsOf(item).taskId;
+	const chosen = item.optionalText('taskId', 'Task ID', ADVICE) ?? nonEmptyString(id);
+	const taskId = chosen?.trim();
 	if (taskId === undefined) throw item.error("'Task ID' is empty", adviceWithoutId(item));
 	// What a person pastes from an error may be several IDs. That of the item is a gateway's own.
 	const isOne = taskId.length <= LONGEST_ID && (String(id) === taskId || !/[\s,;]/.test(taskId));
@@ -101,14 +109,13 @@ function knownFacts({ input }: ItemParameters): RequestFacts {
  * parameters can't be read, and where it comes from an error output.
  */
 function inputFacts(item: ItemParameters): ItemFacts {
-	const { json = {} } = item.input ?? {};
-	const fields: JsonObject = { ...detailsOf(json), ...json };
+	const fields = fieldsOf(item);
 	const id = nonEmptyString(fields.taskId);
 	const taskId = attempt(() => readTaskId(item)) ?? id;
 	const { taskType } = fields;
 	const isKnown = taskType === 'generation' || taskType === 'edit';
 	return {
-		charged: chargeOfInput(json),
+		charged: chargeOfInput(item.input?.json ?? {}),
 		taskId,
 		taskType: isKnown ? taskType : undefined,
 		// The item may be that of another task than the one chosen.

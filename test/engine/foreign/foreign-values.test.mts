@@ -56,9 +56,12 @@ describe('a choice in another case, or none', () => {
 		const items = [{ taskId: 't1' }, { taskId: 't2' }];
 		const options = { onTimeout: '={{ "OUTPUT " }}' };
 		const parameters = { taskId: '={{ $json.taskId }}', maxWait: 20, options };
-		const result = await run('imageWait', parameters, items);
-		expect(result.error).toBeUndefined();
-		expect(result.json(NODE, 1)).toMatchObject(items);
+		// An error output comes after the two that an expression may need.
+		for (const onError of ['stopWorkflow', 'continueErrorOutput'] as const) {
+			const result = await run('imageWait', parameters, items, { onError });
+			expect(result.error).toBeUndefined();
+			expect(result.json(NODE, 1)).toMatchObject(items);
+		}
 	});
 
 	test.each<[Record<string, unknown>, string[]]>([

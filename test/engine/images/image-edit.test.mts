@@ -646,7 +646,7 @@ describe('a failed edit keeps its file on the error output', () => {
 
 const COMBINED = { binaryMode: 'combined' } as N8n.IWorkflowSettings;
 
-test.each(['data', '={{ $json._files.data }}'])(
+test.each(['data', '_files.data', '={{ $json._files.data }}'])(
 	'where n8n keeps files in the JSON, the file in %s is edited',
 	async (imageBinaryProperty) => {
 		const parameters = { ...basics, imageBinaryProperty, options: noLimits };

@@ -34,6 +34,18 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 		expect(bench.gateway.paid).toBe(before);
 	});
 
+	test('a failed item on its way to Image Wait is the task that it names', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const failed = {
+			error: 'still open',
+			details: { charged: 'yes', taskId, taskType: 'generation' },
+		};
+		const waited = await bench.run('imageWait', {}, [failed]);
+		expect(waited.json(NODE)).toMatchObject([{ taskId, status: 'completed' }]);
+		const asked = await bench.run('imageTask', { taskId: '={{ $json.id }}' }, [failed]);
+		expect(asked.json(NODE)).toMatchObject([{ taskId, taskType: 'generation' }]);
+	});
+
 	test('entries without a task or image fail alone, with advice', async () => {
 		const [taskId] = await bench.submit('a fox');
 		const list = [

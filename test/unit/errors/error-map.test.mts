@@ -44,6 +44,7 @@ const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string =
 
 /** As gateways word it. */
 const NO_FLAG = "Unknown parameter: 'async'.";
+const NO_THINKING = 'The `content[].thinking` in the thinking mode must be passed back to the API.';
 const NO_MODEL = 'The model or endpoint paint-9 does not exist or you do not have access to it.';
 const NO_HEADER = 'Either x-config or x-provider header is required';
 const ENDPOINT = '/api/v1/images/generations?async=true';
@@ -96,6 +97,7 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 	['a key of another form', message, saying(401, 'no'), /rejected the API key.*'Authorization: B/],
 	['a wrong model', message, saying(400, 'Incorrect model ID'), /\| Check the spelling of 'Model'/],
 	['sampling', sampled, saying(400, 'unsupported'), /Remove temperature, top_p from the options/],
+	['missing thinking', message, saying(400, NO_THINKING), /needs its earlier thinking.*'Disabled'/],
 	['changed thinking', asking(continued), saying(400, 'Invalid signature'), /sent back unchanged/],
 	['the legacy form', asking(legacy), saying(400, 'no'), /ends in "-nothinking".* legacy form/],
 ])('%s', (_name, plan, outcome, expected) => {
