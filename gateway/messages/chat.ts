@@ -8,7 +8,7 @@ import {
 import type { Turn } from './message';
 import { GatewayError } from '../util/gatewayError';
 import { quote } from '../util/text';
-import { contentBlocks, isContentPart } from './partBlocks';
+import { contentBlocks, hasBytes, isContentPart } from './partBlocks';
 
 /** A part of a message in the terms of the AI Node SDK. */
 export type ChatPart =
@@ -139,11 +139,30 @@ const unwrapped = (part: unknown): unknown =>
 
 /** A tool's result as text, or as blocks if it consists of texts and files. */
 function resultContent(result: unknown): string | JsonObject[] {
-	if (typeof result === 'string') return result;
+	if (typeof result === 'string') return filesInText(result) ?? result;
 	const parts = Array.isArray(result) ? result.map(unwrapped) : result;
-	const isContent = Array.isArray(parts) && parts.length > 0 && parts.every(isContentPart);
-	return isContent ? parts.flatMap(contentBlocks) : (JSON.stringify(parts) ?? '');
+	return isContent(parts) ? parts.flatMap(contentBlocks) : (JSON.stringify(parts) ?? '');
 }
+
+/**
+ * The blocks of a result in JSON that has files in it: n8n's agents write the parts of an MCP tool's
+ * result as text, the newest ones as `response` of an item. Undefined for any other text, because
+ * the JSON of an API must reach the model as it is.
+ */
+function filesInText(text: string): JsonObject[] | undefined {
+	if (!/^[[{]/.test(text)) return undefined;
+	const value = parseJson(text);
+	const item: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+	const { response: parts = value, ...others } =
+		isJsonObject(item) && 'response' in item ? item : {};
+	if (!isContent(parts) || !parts.some(hasBytes)) return undefined;
+	// An MCP server's structured content is beside its parts.
+	const beside = Object.keys(others).length === 0 ? [] : [JSON.stringify(others)];
+	return [...parts, ...beside].flatMap(contentBlocks);
+}
+
+const isContent = (parts: unknown): parts is JsonObject[] =>
+	Array.isArray(parts) && parts.length > 0 && parts.every(isContentPart);
 
 /** Whether a block of a message is a call of a tool. */
 export const isToolCall = ({ type }: JsonObject): boolean => type === 'tool_use';

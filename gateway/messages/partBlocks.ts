@@ -35,6 +35,17 @@ export const isContentPart = (part: unknown): part is JsonObject =>
 	isJsonObject(part) && KINDS.has(part.type);
 
 /**
+ * Whether a part has the bytes of a file in it. Entries in the list of an API are of the same kinds,
+ * with an address, an ID or a text for `data`.
+ */
+export function hasBytes({ resource, source, ...part }: JsonObject): boolean {
+	if (isJsonObject(resource)) return isBase64(resource.blob);
+	const { data, url, mimeType } = readFile(isJsonObject(source) ? source : part);
+	const inline = readDataUrl(data ?? url ?? '');
+	return inline === undefined ? mimeType?.includes('/') === true && isBase64(data) : true;
+}
+
+/**
  * The blocks of the request for a text, image or other file of a message.
  *
  * @throws GatewayError if the part can't be sent: it must not be left out, because the model would
@@ -108,6 +119,9 @@ function fileOfBytes(base64: string, claimed: string): JsonObject {
 		throw notSent(`a file of the type "${quote(type)}"`);
 	return { type: 'text', text: bytes.toString('utf8') };
 }
+
+const isBase64 = (text: unknown): boolean =>
+	nonEmptyString(text) !== undefined && !/[^\w+/=\r\n-]/.test(String(text));
 
 const nameOf = (kind: unknown): string => quote(String(kind));
 

@@ -173,7 +173,11 @@ describe("LangChain's own agent with tools", () => {
 	});
 });
 
-test('the images that a tool returns are seen', async () => {
+test.each<[string, (content: unknown) => unknown]>([
+	['as they are', (content) => content],
+	['as the JSON of an MCP tool', (content) => JSON.stringify(content)],
+	['as the JSON of an item', (content) => JSON.stringify([{ response: content }])],
+])('the images that a tool returns are seen: %s', async (_, written) => {
 	const call = { id: 'c', name: 'a', args: {}, type: 'tool_call' as const };
 	const content = [
 		{ type: 'text', text: 'made' },
@@ -183,7 +187,7 @@ test('the images that a tool returns are seen', async () => {
 		const messages: BaseMessage[] = [
 			new HumanMessage('Make one'),
 			new AIMessage({ content: '', tool_calls: [call] }),
-			new ToolMessage({ content: content as never, tool_call_id: 'c' }),
+			new ToolMessage({ content: written(content) as never, tool_call_id: 'c' }),
 		];
 		await ask((await supply()).bindTools([toolNamed('a')]), 'invoke', messages);
 	});

@@ -66,6 +66,53 @@ describe('a conversation', () => {
 	});
 });
 
+describe("a tool's result that n8n's agents have written as JSON", () => {
+	const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
+	const shot = { type: 'image', data: PNG, mimeType: 'image/png' };
+	const said = text('Here it is');
+	const resource = { type: 'resource', resource: { uri: 'file:///a', blob: PNG } };
+	const linked = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } };
+	const sent = (result: unknown) => {
+		const part: ChatPart = { type: 'tool-result', toolCallId: 'c', result };
+		return toConversation([{ role: 'tool', content: [part] }]).messages[0]?.content[0]?.content;
+	};
+
+	test.each<[string, unknown, unknown[]]>([
+		['of an MCP tool', [said, shot], [said, image]],
+		['of an MCP tool, as an item', [{ response: [said, shot] }], [said, image]],
+		[
+			'beside structured content',
+			[{ response: [shot], structuredContent: { width: 1 } }],
+			[image, text('{"structuredContent":{"width":1}}')],
+		],
+		['as a resource', { response: [resource, said] }, [image, said]],
+		['in a data URL', [linked], [image]],
+		["in the gateway's own form", [image], [image]],
+	])('has its image as a block: %s', (_, result, blocks) => {
+		expect(sent(JSON.stringify(result))).toEqual(blocks);
+	});
+
+	test('is refused if the model would see only the Base64 of a file', () => {
+		const sound = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' };
+		expect(() => sent(JSON.stringify([{ response: [said, sound] }]))).toThrow('"audio/wav"');
+	});
+
+	test.each<[string, unknown]>([
+		['texts', [{ response: [said, said] }]],
+		['files of a folder', [{ type: 'file', name: 'a', url: 'https://example.com/a' }]],
+		['records', [{ type: 'document', data: 'grüß dich', mimeType: 'text/plain' }]],
+		['records with IDs', [{ type: 'image', data: 'c2hvdA' }]],
+		['a part of another kind', [shot, { type: 'hologram' }]],
+		['several items', [{ response: [shot] }, { response: [shot] }]],
+		['a part that is no list', shot],
+		['nothing', [{ response: null }]],
+	])('reaches the model as it is: %s', (_, result) => {
+		const json = JSON.stringify(result);
+		const broken = json.slice(0, -1);
+		expect([sent(json), sent(broken), sent(` ${json}`)]).toEqual([json, broken, ` ${json}`]);
+	});
+});
+
 describe('a part of an agent, chain or tool', () => {
 	const pdf = Buffer.from('%PDF-1.7\n').toString('base64');
 	const note = Buffer.from('grüß dich').toString('base64');
