@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../gateway/util/json';
+import { structuredOutput, type Answer, type OutputConfig } from './structuredOutput';
 
 /** A message of an agent or chain, of which only the content is looked at. */
 interface AgentMessage {
@@ -11,11 +12,7 @@ interface CallOptions {
 
 /** A response, or a piece of one. */
 interface Generation {
-	message: AgentMessage & {
-		readonly text: string;
-		tool_calls?: unknown[];
-		additional_kwargs: Record<string, unknown>;
-	};
+	message: AgentMessage & Answer & { additional_kwargs: Record<string, unknown> };
 }
 
 /** The ways into the chat model that n8n's adapter makes of the package's one. */
@@ -31,6 +28,8 @@ export interface AdaptedModel {
 		...more: unknown[]
 	): AsyncGenerator<Generation>;
 	bindTools(tools: unknown[], options?: CallOptions): AdaptedModel;
+	withStructuredOutput(schema: object, config?: OutputConfig): unknown;
+	pipe(step: (answer: Answer) => unknown): unknown;
 }
 
 /**
@@ -64,6 +63,8 @@ export function withCompleteMessages(model: AdaptedModel, toolChoice?: unknown):
 				// An agent may bind its tools twice, the second time without a choice.
 				options?.tool_choice ?? toolChoice,
 			)) satisfies AdaptedModel['bindTools'],
+		withStructuredOutput: ((schema, config) =>
+			structuredOutput(model, schema, config)) satisfies AdaptedModel['withStructuredOutput'],
 	});
 }
 

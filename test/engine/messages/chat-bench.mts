@@ -12,7 +12,8 @@ import type {
 } from '../../../harness/engine/host.mjs';
 import { hostFor, type Settings } from '../workbench.mjs';
 
-export interface Model extends Pick<BaseChatModel, 'invoke' | 'stream' | 'pipe'> {
+export interface Model
+	extends Pick<BaseChatModel, 'invoke' | 'stream' | 'pipe' | 'withStructuredOutput'> {
 	bindTools(tools: DynamicStructuredTool[]): Model;
 }
 /** Gets a model from n8n, anew each time, as an agent does after each round of tools. */

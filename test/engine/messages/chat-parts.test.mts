@@ -173,6 +173,52 @@ describe("LangChain's own agent with tools", () => {
 	});
 });
 
+describe('structured output', () => {
+	const asked = new HumanMessage('Use answer, please');
+	const properties = { query: { type: 'string' } };
+	const SCHEMAS: Array<[string, any]> = [
+		['Zod', z.object({ query: z.string() }).describe('A person')],
+		['JSON', { title: 'Person', description: 'A person', type: 'object', properties }],
+	];
+
+	test.each(SCHEMAS)('fills in the fields of a schema of %s beside thinking', async (_, schema) => {
+		await bench.with({ thinking: 'adaptive' }, async (supply) => {
+			const output = (await supply()).withStructuredOutput(schema, { name: 'answer' });
+			const fields = { query: 'Use answer, please' };
+			await expect(output.invoke([asked])).resolves.toEqual(fields);
+			const streamed = [];
+			for await (const piece of await output.stream([asked])) streamed.push(piece);
+			expect(streamed).toEqual([fields]);
+		});
+		const tool = { name: 'answer', description: 'A person', input_schema: { properties } };
+		expect(bodies()[0]).toMatchObject({ tools: [tool] });
+		expect(bodies()[0]).not.toHaveProperty('tool_choice');
+	});
+
+	test('comes with the response, also where that has no fields', async () => {
+		const name = 'answer';
+		await bench.with({}, async (supply) => {
+			const model = await supply();
+			const both = model.withStructuredOutput(SCHEMAS[0]![1], { name, includeRaw: true });
+			const { raw, parsed } = await both.invoke([asked]);
+			expect(raw).toMatchObject({ tool_calls: [{ name, args: parsed }] });
+			const other = await both.invoke('Hello');
+			expect(other).toEqual({
+				raw: expect.objectContaining({ text: expect.any(String) }),
+				parsed: null,
+			});
+		});
+	});
+
+	test('fails with what came in place of the fields', async () => {
+		const { error } = await bench.run({}, async (supply) => {
+			await (await supply()).withStructuredOutput(SCHEMAS[1]![1]).invoke('Say hello');
+		});
+		expect(error?.message).toMatch(/structured output.*finish reason: stop.*It answered: "/);
+		expect(bodies()).toMatchObject([{ tools: [{ name: 'extract' }] }]);
+	});
+});
+
 test.each<[string, (content: unknown) => unknown]>([
 	['as they are', (content) => content],
 	['as the JSON of an MCP tool', (content) => JSON.stringify(content)],

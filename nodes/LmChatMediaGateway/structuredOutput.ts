@@ -1,0 +1,52 @@
+import { quote } from '../../gateway/util/text';
+
+/** A response, as LangChain hands it on. */
+export interface Answer {
+	readonly text: string;
+	tool_calls?: Array<{ name: string; args: unknown }>;
+	response_metadata?: { finish_reason?: unknown };
+}
+
+interface ToolModel {
+	bindTools(tools: unknown[]): { pipe(step: (answer: Answer) => unknown): unknown };
+}
+
+/** LangChain's settings for structured output, of which only these are looked at. */
+export interface OutputConfig {
+	name?: string;
+	includeRaw?: boolean;
+}
+
+/**
+ * The model with a response in the fields of a schema, which it gives as the input of a tool. The
+ * tool isn't forced, because thinking rules that out.
+ *
+ * LangChain's own method accepts only what was streamed, and fails after a complete response is paid.
+ *
+ * @param schema of Zod or JSON
+ */
+export function structuredOutput(
+	model: ToolModel,
+	schema: { description?: string },
+	{ name = 'extract', includeRaw = false }: OutputConfig = {},
+): unknown {
+	const { description = 'Takes the answer. Call it to answer.' } = schema;
+	return model.bindTools([{ name, description, schema }]).pipe((answer) => {
+		const call = answer.tool_calls?.find((one) => one.name === name);
+		if (includeRaw) return { raw: answer, parsed: call?.args ?? null };
+		if (call === undefined) throw new Error(withoutFields(answer));
+		return call.args;
+	});
+}
+
+/** Says what came in place of the fields. */
+function withoutFields({
+	text,
+	tool_calls: calls = [],
+	response_metadata: metadata,
+}: Answer): string {
+	const others = calls.map((call) => `"${quote(call.name)}"`).join(', ');
+	const called = others === '' ? '' : ` It called ${others}.`;
+	const said = text === '' ? ' It gave no text.' : ` It answered: "${quote(text)}"`;
+	return `The model didn't fill in the fields of the structured output (finish reason: ${String(metadata?.finish_reason)}).${called}${said}`;
+}
