@@ -49,11 +49,11 @@ export function keepTurn(
  * call, is left out, because the endpoint rejects it.
  *
  * @param model digest of account and model
- * @returns turns with alternating roles
+ * @returns turns with alternating roles, the first one the user's
  */
 export function restoreTurns(stored: StoredTurn[], turns: ChatTurn[], model: string): ChatTurn[] {
 	const own = stored.filter((turn) => turn.model === model);
-	const joined = inPairs(joinTurns(withoutBlanks(restoreToolTurns(own, turns))));
+	const joined = begunByUser(inPairs(joinTurns(withoutBlanks(restoreToolTurns(own, turns)))));
 	const histories = historiesOf(joined);
 	const byPlace = new Map(
 		own.filter(({ ids }) => ids.length === 0).map(({ place, blocks }) => [place, blocks] as const),
@@ -121,6 +121,15 @@ function inPairs(turns: ChatTurn[]): ChatTurn[] {
 	});
 	// A turn with nothing but thinking is left out.
 	return joinTurns(paired.filter(({ content }) => !content.every(isThinking)));
+}
+
+/**
+ * A conversation with a turn of the user in front where there is none. Not every model accepts one
+ * that begins with the assistant: after a greeting, or cut there by a memory of a few turns.
+ */
+function begunByUser(turns: ChatTurn[]): ChatTurn[] {
+	if (turns[0]?.role !== 'assistant') return turns;
+	return [{ role: 'user', content: [{ type: 'text', text: '…' }] }, ...turns];
 }
 
 const isResult = ({ type }: JsonObject): boolean => type === 'tool_result';

@@ -154,6 +154,60 @@ test('a call without its result and a result without its call are left out', () 
 	]);
 });
 
+describe('a conversation that begins with the assistant', () => {
+	const opening = turn('user', text('…'));
+	const greeting = turn('assistant', text('Hello!'));
+	const made = turn('user', result('one'));
+
+	test.each<[string, ChatTurn[], ChatTurn[]]>([
+		['as it is', [greeting, question], [greeting, question]],
+		['after a result without its call', [made, greeting, question], [greeting, question]],
+		['with a call', [turn('assistant', call('one')), made], [turn('assistant', call('one')), made]],
+		['with half a call', [turn('assistant', call('one')), greeting], [greeting]],
+	])('has a turn of the user in front: %s', (_, turns, sent) => {
+		expect(restore([], turns)).toEqual([opening, ...sent]);
+	});
+
+	test('has none if nothing is left of the assistant', () => {
+		expect(restore([], [turn('assistant', call('lost')), question])).toEqual([question]);
+		expect(restore([], [made])).toEqual([]);
+	});
+
+	test('gets its thinking back', () => {
+		const kept: StoredTurn[] = [];
+		const plain = [thinking('plain'), text('A fox?')];
+		const acting = [thinking('acting'), call('one')];
+		keep(kept, restore(kept, [greeting, question]), plain);
+		const turns = [
+			greeting,
+			question,
+			turn('assistant', text('A fox?')),
+			turn('user', text('Yes')),
+		];
+		keep(kept, restore(kept, turns), acting);
+		expect(restore(kept, [...turns, ...takenApart(acting)])).toEqual([
+			opening,
+			greeting,
+			question,
+			turn('assistant', ...plain),
+			turn('user', text('Yes')),
+			turn('assistant', ...acting),
+			made,
+		]);
+	});
+
+	test('may have a stored call for its first turn, which keeps its thinking and its result', () => {
+		const kept: StoredTurn[] = [];
+		const response = [thinking('Hm.'), call('one')];
+		keep(kept, [question], response);
+		expect(restore(kept, takenApart(response))).toEqual([
+			opening,
+			turn('assistant', ...response),
+			made,
+		]);
+	});
+});
+
 test('what is kept is bounded: the oldest gives way, the newest never, and each is written twice', () => {
 	let written = 0;
 	const counted = (id: string, length = 500): Block => ({
