@@ -4,7 +4,13 @@
  */
 import '../fast-time.mjs';
 import { createToolCallingAgent } from '@langchain/classic/agents';
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
+import {
+	AIMessage,
+	HumanMessage,
+	ToolMessage,
+	trimMessages,
+	type BaseMessage,
+} from '@langchain/core/messages';
 import { ChatPromptTemplate } from '@langchain/core/prompts';
 import { DynamicStructuredTool } from '@langchain/core/tools';
 import { z } from 'zod';
@@ -171,6 +177,24 @@ describe("LangChain's own agent with tools", () => {
 		});
 		expect(gateway.paid).toBe(0);
 	});
+});
+
+test('a memory is trimmed without the internet', async () => {
+	const loading = jest.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('No internet'));
+	const word = { type: 'text', text: 'four' };
+	const memory = [
+		new HumanMessage('a'.repeat(400)),
+		new AIMessage('猫'.repeat(4)),
+		new HumanMessage({ content: [photo, word, word] as never }),
+	];
+	const kept = await bench.with({}, async (supply) => {
+		const tokenCounter = (await supply()).bindTools([]) as any;
+		// As the AI Agent does it with "Max Tokens To Read From Memory".
+		return await trimMessages(memory, { strategy: 'last', maxTokens: 5, tokenCounter });
+	});
+	expect(kept).toEqual(memory.slice(1));
+	expect(loading).not.toHaveBeenCalled();
+	loading.mockRestore();
 });
 
 describe('structured output', () => {
