@@ -2,12 +2,13 @@ import { afterColon } from '../protocol/errorBody';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { firstText } from '../util/text';
 import { isBlankText, isThinking } from './blockKinds';
+import { isToolCall } from './chat';
 import { readMessage } from './message';
 
 /**
  * A hint about a response that was charged and doesn't have what was asked for: the model refused,
- * or sent neither text nor a tool call. Undefined for any other response, and at Max Tokens, which
- * has a hint of its own.
+ * sent neither text nor a tool call, or announced a call that isn't there. Undefined for any other
+ * response, and at Max Tokens, which has a hint of its own.
  *
  * @param body of the response
  */
@@ -19,12 +20,17 @@ export function missingTextHint(body: JsonObject): string | undefined {
 		const said = refusalReason(body, content)?.replace(/\.$/, '');
 		return `The model refused to respond${afterColon(said)}. You may have been charged. Change the prompt, or use another model.`;
 	}
+	const hasCall = content.filter(isJsonObject).some(isToolCall);
+	if (stopReason === 'tool_use' && !hasCall) return NO_CALL;
 	const isEmpty = content.every((block) => isThinking(block) || isBlankText(block));
 	if (!isEmpty || stopReason === 'max_tokens') return undefined;
 	return content.some(isThinking)
 		? "The model has only thought: its response has no text. You may have been charged. Run the workflow again, or set 'Thinking' to 'Disabled'."
 		: 'The response of the model is empty. You may have been charged. Run the workflow again, or change the prompt.';
 }
+
+const NO_CALL =
+	"The model announced a tool call that isn't in its response, so no tool was called. You may have been charged. Run the workflow again, or use another model.";
 
 const REFUSALS = new Set(['refusal', 'content_filter']);
 

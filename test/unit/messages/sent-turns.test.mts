@@ -51,8 +51,11 @@ test.each<[string, Record<string, unknown>, RegExp | undefined]>([
 	['thinking alone', { content: [thinking, text('\n')], stop_reason: 'end_turn' }, /only thought/],
 	['nothing', { content: [], stop_reason: 'end_turn' }, /is empty/],
 	['an empty text', { content: '' }, /is empty/],
+	['text before a call that is missing', { content: [text('I will draw it now.')], stop_reason: 'tool_use' }, /announced a tool call that isn't in/], // prettier-ignore
+	['only a missing call', { content: [thinking], stop_reason: 'tool_use' }, /no tool was called/],
+	['a call', { content: [text('Gladly.'), call], stop_reason: 'tool_use' }, undefined],
 	['a text', { content: [thinking, text('Here')], stop_reason: 'end_turn' }, undefined],
 	['an error', { error: { message: 'Overloaded' } }, undefined],
-])('a response without text has a hint, no other has one: %s', (_, body, hint) => {
+])('a response without what was asked for has a hint, no other has one: %s', (_, body, hint) => {
 	expect(missingTextHint(body)).toEqual(hint && expect.stringMatching(hint));
 });
