@@ -93,8 +93,8 @@ export const listingProblem = (outcome: Outcome): string | undefined =>
 function keyProblem(response: HttpResponse): string | undefined {
 	const { httpCode, json } = response;
 	if (httpCode < 300 && isTaskOrError(response)) return undefined;
-	const reason = isJsonObject(json) ? reasonIn(json) : undefined;
-	const said = afterColon(reason);
+	const reason = reasonIn(json);
+	const said = afterColon(reason?.replace(/\.$/, ''));
 	if (isOutOfQuota(response)) {
 		return `Insufficient quota (${httpCode})${said}. Top up the account in the gateway's console.`;
 	}

@@ -1,6 +1,7 @@
-import { isJsonObject } from '../util/json';
-import { reasonIn } from './errorBody';
+import { isJsonObject, nonEmptyString } from '../util/json';
 import type { HttpResponse, Outcome } from './outcome';
+import { reasonsIn } from './reasons';
+import { firstOf } from './responseFields';
 
 /** In characters: only the beginning of a message is read. */
 const LONGEST_MESSAGE = 2000;
@@ -13,7 +14,7 @@ const RATE_LIMIT_CODE =
  * Words about the request rate, which take precedence: time spans, retry times, too many requests.
  */
 const RATE =
-	/\b(per|this|calls?|requests?|tokens?) (second|sec|minute|min|hour)\b|\b(rpm|tpm|rps|qps|qpm|rpd|tpd)\b|\b(retry|again|resets?|wait) ((in|after|for) )?#|\bconcurren|\brate limit|\b(requests?|calls?|rate) quota\b|\bor (insufficient|quota)\b|\btoo (frequent|often|fast)|\btoo many requests ([a-z]{1,20} ){0,3}quota|\bslow down|\bthrottl|\bcapacity\b|频|限流|限速|并发/;
+	/\b(per|this|calls?|requests?|tokens?) (second|sec|minute|min|hour)\b|\b(rpm|tpm|rps|qps|qpm|rpd|tpd)\b|\b(retry|again|resets?|wait) ((in|after|for) )?#|\bconcurren|\brate limit|\b(requests?|calls?|rate) quota\b|\bor (insufficient|quota)\b|\bquota increase\b|\btoo (frequent|often|fast)|\btoo many requests ([a-z]{1,20} ){0,3}quota|\bslow down|\bthrottl|\bcapacity\b|频|限流|限速|并发/;
 
 /** Words about missing quota or money. */
 const MONEY = [
@@ -42,7 +43,7 @@ export function speaksOfMoney(message: string): boolean {
 
 /** Types and codes of errors about money, which decide before all others. */
 const QUOTA_CODE =
-	/budget.?exceeded|insufficient.?([a-z]{1,10}.)?(quota|balance|credits?|funds)|usage.?limit.?(reached|exceeded)|arrearage|overdue/i;
+	/budget.?exceeded|insufficient.?([a-z]{1,10}.)?(quota|balance|credits?|funds)|usage.?limit.?(reached|exceeded)|exceeded.?current.?quota|arrearage|overdue/i;
 
 /**
  * Whether a response says that quota or money is missing, whatever its status: some gateways send
@@ -71,5 +72,5 @@ function saysQuota(json: unknown): boolean {
 		.map((code) => code.slice(0, 200));
 	if (codes.some((code) => QUOTA_CODE.test(code))) return true;
 	if (codes.some((code) => RATE_LIMIT_CODE.test(code))) return false;
-	return speaksOfMoney(reasonIn(json) ?? '');
+	return speaksOfMoney(firstOf(reasonsIn(json), nonEmptyString) ?? '');
 }

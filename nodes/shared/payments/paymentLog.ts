@@ -261,6 +261,7 @@ export class PaymentLog implements KnownItems {
 			taskId: task?.taskId ?? unknown?.taskId,
 			taskType: task?.taskType,
 			status: task?.status,
+			statusUrl: task?.statusUrl,
 			model,
 			prompt,
 			// Only what is in the sum of this try: not a refused request, or a payment that it doesn't use.

@@ -23,6 +23,8 @@ export interface ItemFacts extends Pick<RequestFacts, 'model' | 'prompt' | 'esti
 	taskType?: TaskType;
 	/** The task's last known status, in the gateway's spelling. */
 	status?: string;
+	/** The task's address, if the gateway named one. */
+	statusUrl?: string;
 	/** The address of a finished image. */
 	url?: string;
 }

@@ -60,13 +60,14 @@ function chargedBy(error: unknown): Charged {
 /** The details of an error: what it says itself, and what is known of its item. */
 function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
 	const own = { ...problemOf(error), message: undefined, description: undefined };
-	const { taskId, taskType, status, model, prompt, estimatedCost, url } = facts;
+	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, url } = facts;
 	const charged = mostCharged([facts.charged, chargedBy(error)]);
 	return withoutUndefined({
 		charged,
 		taskId,
 		taskType,
 		status,
+		statusUrl,
 		model,
 		prompt,
 		estimatedCost: charged === 'no' ? undefined : estimatedCost,

@@ -93,14 +93,14 @@ function adviceWithoutId({ input }: ItemParameters): string {
 }
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
-function knownFacts({ input }: ItemParameters): RequestFacts {
-	const json = input?.json ?? {};
+function knownFacts(item: ItemParameters): RequestFacts {
+	const { model, prompt, parameters, estimatedCost, pricePerImage } = fieldsOf(item);
 	return {
-		model: nonEmptyString(json.model),
-		prompt: nonEmptyString(json.prompt),
-		parameters: isJsonObject(json.parameters) ? shownParameters(json.parameters) : undefined,
-		estimatedCost: amount(json.estimatedCost),
-		pricePerImage: amount(json.pricePerImage),
+		model: nonEmptyString(model),
+		prompt: nonEmptyString(prompt),
+		parameters: isJsonObject(parameters) ? shownParameters(parameters) : undefined,
+		estimatedCost: amount(estimatedCost),
+		pricePerImage: amount(pricePerImage),
 	};
 }
 
@@ -120,6 +120,7 @@ function inputFacts(item: ItemParameters): ItemFacts {
 		taskType: isKnown ? taskType : undefined,
 		// The item may be that of another task than the one chosen.
 		status: taskId === id ? nonEmptyString(fields.status) : undefined,
+		statusUrl: taskId === id ? nonEmptyString(fields.statusUrl) : undefined,
 		model: nonEmptyString(fields.model),
 		prompt: nonEmptyString(fields.prompt),
 		estimatedCost: amount(fields.estimatedCost),
@@ -172,8 +173,11 @@ export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
  * error of a failed batch. @returns undefined for other items
  */
 export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
-	const url = nonEmptyString(item.input?.json.url);
-	if (url === undefined || !isEmpty(item.value('taskId'))) return undefined;
+	const { json = {} } = item.input ?? {};
+	const url = nonEmptyString(json.url);
+	// The `url` of an item that has failed is one of its input.
+	const isFailed = detailsOf(json) !== undefined;
+	if (url === undefined || isFailed || !isEmpty(item.value('taskId'))) return undefined;
 	if (!MAYBE_WEB.test(url)) {
 		const advice = "Correct the field 'url' in the node before this one.";
 		throw item.invalid('url', 'a web address', url, advice);

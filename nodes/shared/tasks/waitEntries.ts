@@ -56,8 +56,8 @@ export function knownWaits(entries: WaitEntry[]): KnownItems {
 	const itemFacts = (itemIndex: number): ItemFacts => {
 		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
 		const { model, prompt, estimatedCost } = facts ?? {};
-		const { taskId, taskType, status } = task ?? {};
-		return { charged, taskId, taskType, status, model, prompt, estimatedCost };
+		const { taskId, taskType, status, statusUrl } = task ?? {};
+		return { charged, taskId, taskType, status, statusUrl, model, prompt, estimatedCost };
 	};
 	return {
 		count: entries.length,

@@ -36,12 +36,12 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 
 	test('a failed item on its way to Image Wait is the task that it names', async () => {
 		const [taskId] = await bench.submit('a fox');
-		const failed = {
-			error: 'still open',
-			details: { charged: 'yes', taskId, taskType: 'generation' },
-		};
+		const facts = { model: 'aurora-image-1', prompt: 'a fox', estimatedCost: 0.04 };
+		const details = { charged: 'yes', taskId, taskType: 'generation', ...facts };
+		// n8n adds the columns of the row to what leaves by an error output.
+		const failed = { error: 'still open', details, url: 'https://shop.example/photo.png' };
 		const waited = await bench.run('imageWait', {}, [failed]);
-		expect(waited.json(NODE)).toMatchObject([{ taskId, status: 'completed' }]);
+		expect(waited.json(NODE)).toMatchObject([{ taskId, status: 'completed', ...facts }]);
 		const asked = await bench.run('imageTask', { taskId: '={{ $json.id }}' }, [failed]);
 		expect(asked.json(NODE)).toMatchObject([{ taskId, taskType: 'generation' }]);
 	});

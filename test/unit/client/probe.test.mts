@@ -41,6 +41,11 @@ test.each<[string, Outcome, RegExp]>([
 	['401', REFUSED, /rejected the API key \(401\): bad key\. Check the key/],
 	['403', response(403, { code: 'ACCESS_DENIED', message: 'no such IP' }), /\(403\): no such IP\./],
 	[
+		'a list',
+		response(400, [{ error: { message: 'API key not valid.' } }]),
+		/\(400\): API key not valid\. Check 'API/,
+	],
+	[
 		'no credit',
 		response(403, { message: 'Insufficient account balance' }),
 		/quota \(403\): .*Top up/,

@@ -119,6 +119,7 @@ test.each<[number, string, object]>([
 	[429, 'sub2api', { code: 'USAGE_LIMIT_EXCEEDED', message: 'daily usage limit exceeded' }],
 	[403, 'sub2api', { code: 'INSUFFICIENT_BALANCE', message: 'Insufficient account balance' }],
 	[429, 'Gemini', { data: [{ error: { code: 429, message: 'Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.', status: 'RESOURCE_EXHAUSTED' } }] }], // prettier-ignore
+	[429, 'Moonshot', { error: { message: 'Your account is suspended', type: 'exceeded_current_quota_error' } }], // prettier-ignore
 	[403, 'SiliconFlow', { code: 30001, message: 'Sorry, your account balance is insufficient' }],
 	[403, 'fal', { detail: 'User is locked. Reason: Exhausted balance. Top up your balance.' }],
 	[403, 'new-api', { code: 'quota_not_enough', message: 'user quota is not enough' }],
@@ -132,7 +133,8 @@ test.each<[number, string, object]>([
 
 test.each<[string, object]>([
 	['SiliconFlow', { message: 'Request was rejected due to rate limiting. Details:TPM limit reached.', data: '' }], // prettier-ignore
-	['Gemini', { data: [{ error: { message: 'You exceeded your current quota, please check your plan and billing details. Please retry in 34.07s.' } }] }], // prettier-ignore
+	['Gemini', { error: { code: 429, message: `You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits. To monitor your current usage, head to: https://ai.dev/rate-limit. \n* Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 20, model: gemini-2.5-flash\nPlease retry in 58.8s.` } }], // prettier-ignore
+	['Vertex', { error: { message: 'Quota exceeded for aiplatform.googleapis.com/online_prediction_input_tokens_per_minute_per_base_model with base model: claude. Please submit a quota increase request.' } }], // prettier-ignore
 ])('a 429 for the rate, of %s, is a rate limit', (_, body) => {
 	expect(isRateLimited(response(429, body))).toBe(true);
 });
