@@ -83,7 +83,10 @@ export class LmChatMediaGateway implements INodeType {
 			run.end();
 		};
 		const { response } = sdk.supplyModel(owner, model);
-		return { response: withCompleteMessages(response as AdaptedModel), closeFunction };
+		return {
+			response: withCompleteMessages(response as AdaptedModel, settings.model),
+			closeFunction,
+		};
 	}
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../gateway/util/json';
+import { loggedAs, logTokens, type Listeners } from './callLog';
 import { structuredOutput, type Answer, type OutputConfig } from './structuredOutput';
 
 /** A message of an agent or chain, of which only the content is looked at. */
@@ -17,6 +18,7 @@ interface Generation {
 
 /** The ways into the chat model that n8n's adapter makes of the package's one. */
 export interface AdaptedModel {
+	callbacks?: Listeners;
 	_generate(
 		messages: AgentMessage[],
 		options: CallOptions,
@@ -38,13 +40,19 @@ export interface AdaptedModel {
  * models give them. By itself it drops every block that it doesn't know, such as the images of n8n's
  * own agents and chains, and the choice of a tool, and makes a block of every text.
  *
+ * @param name of the model at the gateway
  * @param toolChoice of the tools that the model has got
  */
-export function withCompleteMessages(model: AdaptedModel, toolChoice?: unknown): AdaptedModel {
+export function withCompleteMessages(
+	model: AdaptedModel,
+	name: string,
+	toolChoice?: unknown,
+): AdaptedModel {
 	const { _generate: generate, _streamResponseChunks: stream, bindTools } = model;
 	const withChoice = (options: CallOptions): CallOptions =>
 		toolChoice === undefined ? options : { tool_choice: toolChoice, ...options };
-	return Object.assign(model, {
+	logTokens(model.callbacks);
+	return Object.assign(model, loggedAs(name), {
 		_generate: (async (messages, options, ...more) => {
 			const given = messages.map(wrapped);
 			const result = await generate.call(model, given, withChoice(options), ...more);
@@ -61,6 +69,7 @@ export function withCompleteMessages(model: AdaptedModel, toolChoice?: unknown):
 		bindTools: ((tools, options) =>
 			withCompleteMessages(
 				bindTools.call(model, tools, options),
+				name,
 				// An agent may bind its tools twice, the second time without a choice.
 				options?.tool_choice ?? toolChoice,
 			)) satisfies AdaptedModel['bindTools'],

@@ -7,11 +7,12 @@ import {
 	ToolMessage,
 	type AIMessageChunk,
 	type BaseMessage,
+	type UsageMetadata,
 } from '@langchain/core/messages';
 import type { ServerResponse } from 'node:http';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
 import { opened } from '../opened.mjs';
-import { ask, ChatBench, collect, toolNamed } from './chat-bench.mjs';
+import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
 import { serve } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
@@ -144,6 +145,37 @@ describe('a stream', () => {
 		expect(bodyOf(plain.requests[0])).toMatchObject({ stream: true });
 	});
 });
+
+test.each<'invoke' | 'stream'>(['invoke', 'stream'])(
+	'the log shows the model and the tokens of a call, by %s, without the key',
+	async (way) => {
+		const usage: unknown[] = [];
+		const { runData } = await bench.run(THINKING, async (supply) => {
+			const model = (await supply()).bindTools([toolNamed('look_up')]);
+			for (const one of [await supply(), model]) {
+				usage.push((await ask(one, way, hello)).usage_metadata);
+			}
+		});
+		const logged = runData.Model!.map(({ data, inputOverride }) => ({
+			...inputOverride?.ai_languageModel?.[0]?.[0]?.json,
+			...data?.ai_languageModel?.[0]?.[0]?.json,
+		}));
+		expect(logged).toEqual(
+			(usage as UsageMetadata[]).map(({ input_tokens: input, output_tokens: output }) =>
+				expect.objectContaining({
+					options: { model: 'reason-large' },
+					tokenUsage: {
+						promptTokens: input,
+						completionTokens: output,
+						totalTokens: input + output,
+					},
+				}),
+			),
+		);
+		expect(logged).toHaveLength(2);
+		expect(JSON.stringify(runData)).not.toContain(KEY);
+	},
+);
 
 describe('tools', () => {
 	test('are described, called, two in one turn, and answered', async () => {
