@@ -102,7 +102,9 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 		it('says that a wrong or disabled key was refused', async () => {
 			const refused = {
 				status: 'Error',
-				message: expect.stringMatching(/^The gateway rejected the API key \(40[13]\)\. Copy/),
+				message: expect.stringMatching(
+					/^The gateway rejected the API key \(40[13]\): .*, and copy it again/,
+				),
 			};
 			expect(await test({ apiKey: 'sk-not-a-key-of-this-gateway' })).toEqual(refused);
 			expect(await test({ apiKey: gateway.disabledKey })).toEqual(refused);
