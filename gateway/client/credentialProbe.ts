@@ -6,6 +6,7 @@ import { holdsModels, planModelList } from '../protocol/models';
 import type { FaultOutcome, HttpResponse, Outcome } from '../protocol/outcome';
 import { isOutOfQuota } from '../protocol/quota';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
+import { TOP_UP } from '../errors/errorTable';
 import { faultTexts, GATEWAY, LISTING, type Target } from '../errors/faultTexts';
 
 /**
@@ -96,7 +97,7 @@ function keyProblem(response: HttpResponse): string | undefined {
 	const reason = reasonIn(json);
 	const said = afterColon(reason?.replace(/\.$/, ''));
 	if (isOutOfQuota(response)) {
-		return `Insufficient quota (${httpCode})${said}. Top up the account in the gateway's console.`;
+		return `Insufficient quota (${httpCode})${said}. ${TOP_UP}`;
 	}
 	if (httpCode === 401 || httpCode === 403) {
 		return `The gateway rejected the API key (${httpCode})${said}. Check the key in the gateway's console, and copy it again into 'API Key'.`;

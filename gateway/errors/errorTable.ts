@@ -37,14 +37,18 @@ const refusesTasks: Fits = (response, plan, said) => {
 	return /\basync\b(?!\\?["']?\s*:)/i.test(response.text.slice(0, LONGEST_READ));
 };
 
-/** Whether a paid request was refused for its model, which a wrong address has no word about. */
+/** Whether a paid request was refused for its model; a wrong address says 404 without a word of it. */
 const refusesModel: Fits = ({ httpCode }, { paid }, said) =>
-	paid && (httpCode === 404 ? /\bmodels?\b|模型/i.test(said) : /incorrect model id/i.test(said));
+	paid &&
+	(/incorrect model id/i.test(said) || (httpCode === 404 && /\bmodels?\b|模型/i.test(said)));
 
 /** Whether an edit was refused in a way that says nothing about its contents. Only edits have files. */
 const refusesEdits: Fits = (response, plan, said) =>
 	(plan.form ?? plan.inline) !== undefined &&
 	(isMissing(response, plan, said) || response.httpCode === 415);
+
+/** What to do without credit, also where the credential is tested. */
+export const TOP_UP = "Top up the account in the gateway's console.";
 
 /**
  * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that
@@ -66,11 +70,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		'While {doing}, the gateway responded with {unexpected}',
 		'{checkAddress}',
 	],
-	[
-		isOutOfQuota,
-		'Insufficient quota ({code})',
-		"Top up the account in the gateway's console. You weren't charged for this request.",
-	],
+	[isOutOfQuota, 'Insufficient quota ({code})', `${TOP_UP} You weren't charged for this request.`],
 	[
 		ofMessage(401, /no token/i),
 		'The message endpoint received no API key (401)',

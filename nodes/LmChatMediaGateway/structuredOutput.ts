@@ -40,13 +40,5 @@ export function structuredOutput(
 }
 
 /** Says what came in place of the fields. */
-function withoutFields({
-	text,
-	tool_calls: calls = [],
-	response_metadata: metadata,
-}: Answer): string {
-	const others = calls.map((call) => `"${quote(call.name)}"`).join(', ');
-	const called = others === '' ? '' : ` It called ${others}.`;
-	const said = text === '' ? ' It gave no text.' : ` It answered: "${quote(text)}"`;
-	return `The model didn't fill in the fields of the structured output (finish reason: ${String(metadata?.finish_reason)}).${called}${said}`;
-}
+const withoutFields = ({ text, response_metadata: metadata }: Answer): string =>
+	`The model didn't fill in the fields of the structured output (finish reason: ${String(metadata?.finish_reason)}). Its text: "${quote(text)}"`;

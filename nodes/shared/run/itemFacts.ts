@@ -112,3 +112,6 @@ export function detailsOf({ error, details, message }: IDataObject): IDataObject
 	const found = [details, message].find(isJsonObject);
 	return found as IDataObject | undefined;
 }
+
+/** The fields of an item; a failed one has those of its task in its details. */
+export const fieldsOf = (json: IDataObject = {}): IDataObject => ({ ...detailsOf(json), ...json });

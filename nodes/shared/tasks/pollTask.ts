@@ -155,9 +155,8 @@ function triesNext({ place }: TaskQuery, outcome: Outcome): boolean {
 	return !isTransient(outcome) || isPage(outcome);
 }
 
-/** Whether a response has a success status but no JSON object, as a web page that stays the same. */
-const isPage = (outcome: Outcome): boolean =>
-	outcome.kind === 'response' && outcome.httpCode < 300 && !isGood(outcome);
+/** Whether a response that isn't good has a success status, as a web page, which stays the same. */
+const isPage = (outcome: Outcome): boolean => outcome.kind === 'response' && outcome.httpCode < 300;
 
 function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: string): PollResult {
 	const foreign = missed.find(({ place, outcome }) => place === 'usual' && !isUnknownTask(outcome));

@@ -16,6 +16,7 @@ import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
 import {
 	chargedIn,
 	detailsOf,
+	fieldsOf,
 	type Charged,
 	type ItemFacts,
 	type KnownItems,
@@ -40,7 +41,7 @@ export interface SubmittedTask extends TaskRef {
  * @throws NodeOperationError if there is no ID; GatewayError if the ID is invalid
  */
 function readTaskReference(item: ItemParameters): SubmittedTask {
-	const fields = fieldsOf(item);
+	const fields = fieldsOf(item.input?.json);
 	const { taskType: known, submittedAt: at, taskId: id } = fields;
 	const taskId = readTaskId(item);
 	const submittedAt = typeof at === 'string' ? at : undefined;
@@ -53,14 +54,8 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned };
 }
 
-/** The fields of the input item; a failed one has its task in `details`. */
-const fieldsOf = ({ input }: ItemParameters): JsonObject => ({
-	...detailsOf(input?.json ?? {}),
-	...input?.json,
-});
-
 function readTaskId(item: ItemParameters): string {
-	const id = fieldsOf(item).taskId;
+	const id = fieldsOf(item.input?.json).taskId;
 	const chosen = item.optionalText('taskId', 'Task ID', ADVICE) ?? nonEmptyString(id);
 	const taskId = chosen?.trim();
 	if (taskId === undefined) throw item.error("'Task ID' is empty", adviceWithoutId(item));
@@ -94,7 +89,7 @@ function adviceWithoutId({ input }: ItemParameters): string {
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
 function knownFacts(item: ItemParameters): RequestFacts {
-	const { model, prompt, parameters, estimatedCost, pricePerImage } = fieldsOf(item);
+	const { model, prompt, parameters, estimatedCost, pricePerImage } = fieldsOf(item.input?.json);
 	return {
 		model: nonEmptyString(model),
 		prompt: nonEmptyString(prompt),
@@ -109,7 +104,7 @@ function knownFacts(item: ItemParameters): RequestFacts {
  * parameters can't be read, and where it comes from an error output.
  */
 function inputFacts(item: ItemParameters): ItemFacts {
-	const fields = fieldsOf(item);
+	const fields = fieldsOf(item.input?.json);
 	const id = nonEmptyString(fields.taskId);
 	const taskId = attempt(() => readTaskId(item)) ?? id;
 	const { taskType } = fields;

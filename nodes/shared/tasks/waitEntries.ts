@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import type { TaskRef } from '../../../gateway/protocol/task';
-import { detailsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
+import { fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
 import { taskKey } from './taskReference';
 import type { TaskWait } from './taskWaiter';
 
@@ -35,9 +35,8 @@ export function countTasks(entries: WaitEntry[]): number {
  */
 export const allTasks = (entries: WaitEntry[]): TaskRef[] =>
 	entries.flatMap(({ wait, done }) => {
-		const json = (done?.items[0] ?? done?.open)?.json ?? {};
-		const { taskId, taskType } =
-			wait?.task ?? ({ ...detailsOf(json), ...json } as Partial<TaskRef>);
+		const output = fieldsOf((done?.items[0] ?? done?.open)?.json);
+		const { taskId, taskType } = wait?.task ?? (output as Partial<TaskRef>);
 		return taskId === undefined ? [] : [{ taskId, taskType }];
 	});
 

@@ -238,7 +238,7 @@ describe('structured output', () => {
 		const { error } = await bench.run({}, async (supply) => {
 			await (await supply()).withStructuredOutput(SCHEMAS[1]![1]).invoke('Say hello');
 		});
-		expect(error?.message).toMatch(/structured output.*finish reason: stop.*It answered: "/);
+		expect(error?.message).toMatch(/structured output.*finish reason: stop.*Its text: "/);
 		expect(bodies()).toMatchObject([{ tools: [{ name: 'extract' }] }]);
 	});
 });

@@ -31,7 +31,10 @@ test('a status that nobody knows counts at the address in the item', async () =>
 	const gateway = await gatewayAt('/v1/jobs', state);
 	const item = { taskId: 't', taskType: 'edit', statusUrl: '/v1/jobs/t' };
 	const [found] = (await run(gateway.url, 'imageWait', [item], { maxWait: 3 })).json(NODE);
-	expect(JSON.stringify(found)).toContain('dreaming');
+	expect(found).toMatchObject({ details: { status: 'dreaming' } });
+	// The failed item leads back to the task, which is at none of the usual paths.
+	const [again] = (await run(gateway.url, 'imageTask', [found!])).json(NODE);
+	expect(again).toMatchObject({ taskId: 't', status: 'dreaming' });
 	expect(gateway.wrong()).toEqual([]);
 });
 
