@@ -40,6 +40,10 @@ export function noteNotFound(task: PollHistory, now: number): boolean {
 	return isSure && (now - task.submittedAtMs >= YOUNG_MS || missingMs >= YOUNG_MS);
 }
 
+/** Whether a 404 at this time would be final. */
+export const isLastMiss = (task: PollHistory, now: number): boolean =>
+	noteNotFound({ ...task }, now);
+
 /** In milliseconds: a completed task may list its image this late. */
 const LISTED_AFTER_MS = 5000;
 

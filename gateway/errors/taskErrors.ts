@@ -46,7 +46,7 @@ export function lostTaskError(state: TaskState): GatewayError {
 }
 
 /** The longest part of a response that an error keeps, in characters. */
-const LONGEST_RESPONSE = 2048;
+export const LONGEST_RESPONSE = 2048;
 
 /**
  * The response about a task, which may have its image in an unknown field or beside an unknown

@@ -19,6 +19,10 @@ export function firstText(candidates: unknown[]): string | undefined {
 	return shown === '' ? undefined : shown;
 }
 
+/** A number with its noun. */
+export const counted = (count: number, noun: string): string =>
+	`${count} ${count === 1 ? noun : `${noun}s`}`;
+
 /** A text without what looks like a key. */
 export const withoutSecrets = (text: string): string =>
 	text.replace(KEY, '…').replace(BEARER, '$1…');

@@ -1,6 +1,7 @@
 import { readUsage } from '../../gateway/messages/chatResponse';
 import { readMessage } from '../../gateway/messages/message';
 import { finiteNumber, type JsonObject } from '../../gateway/util/json';
+import { counted } from '../../gateway/util/text';
 import { rounded } from '../../gateway/validation/pricing';
 
 /** What the messages of a run have taken. */
@@ -44,7 +45,7 @@ export function describeMessages(tally: MessageTally): string[] {
 	const { messages, hasUsage, inputTokens, outputTokens, thinkingTokens, cost } = tally;
 	const thinking = thinkingTokens > 0 ? ` (${thinkingTokens} for thinking)` : '';
 	return [
-		messages === 1 ? '1 message' : `${messages} messages`,
+		counted(messages, 'message'),
 		hasUsage ? `${inputTokens} input and ${outputTokens} output tokens${thinking}` : '',
 		cost === undefined ? '' : `cost ${cost}`,
 	];

@@ -52,8 +52,8 @@ export async function sendMessages(
 				paymentLog.identify(itemIndex, run.address.account);
 				const prepared = prepareMessage(batch, new ItemParameters(context, itemIndex));
 				return await prepared.catch((error: unknown) => {
-					const paid = paymentLog.peek(itemIndex);
-					const { items } = paid === undefined ? {} : paymentLog.recover(error, itemIndex);
+					const isPaid = paymentLog.ownEarlier(itemIndex) !== undefined;
+					const { items } = isPaid ? paymentLog.recover(error, itemIndex) : {};
 					if (items === undefined) throw error;
 					return async () => items;
 				});

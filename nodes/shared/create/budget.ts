@@ -1,6 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finiteNumber, isJsonObject } from '../../../gateway/util/json';
+import { counted } from '../../../gateway/util/text';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { Estimate } from '../models/modelChecks';
 import type { Failure } from '../run/itemRunner';
@@ -66,10 +67,10 @@ export class Budget {
 		const { requests, priced, cost } = this.dry;
 		if (requests === 0 || (requests + failed === 1 && !this.isSet)) return undefined;
 		const overrun = this.overrun(cost, requests);
-		const count = requests === 1 ? '1 request' : `${requests} requests`;
+		const count = counted(requests, 'request');
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
 		const budget = this.isSet ? `; budget ${this.amount}` : '';
-		const failures = failed === 0 ? '' : `; ${failed} ${failed === 1 ? 'item' : 'items'} failed`;
+		const failures = failed === 0 ? '' : `; ${counted(failed, 'item')} failed`;
 		const isRefused = overrun !== undefined || (this.isSet && priced < requests);
 		const end = isRefused ? ': would be refused' : '';
 		return {

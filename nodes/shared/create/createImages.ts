@@ -85,7 +85,7 @@ async function outputOf(
 function assignAndReserve({ budget, paymentLog }: Batch): Failure[] {
 	paymentLog.assign();
 	// The budget is not needed for items that an earlier try has paid for.
-	return budget.reserve((itemIndex) => paymentLog.peek(itemIndex) !== undefined);
+	return budget.reserve((itemIndex) => paymentLog.isAssigned(itemIndex));
 }
 
 /** The counts and costs of the run so far: the sum of its payments. */

@@ -59,13 +59,13 @@ export interface DryRunJob {
 	target: ImageTarget;
 }
 
-/** Returns what an earlier try has paid for. */
+/** Returns what an earlier try has paid for: its request isn't even read. */
 export interface PaidJob extends JobSettings {
 	kind: 'paid';
 	payment: Payment;
 }
 
-/** Sends the request, unless `assign` finds that it was paid for. */
+/** Sends the request, unless the log of payments has one for it once all requests are known. */
 export interface SendJob extends JobSettings {
 	kind: 'send';
 	model: string;

@@ -5,7 +5,7 @@ import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { copiedFields } from '../run/copiedFields';
 import { shownParameters } from '../tasks/taskReference';
-import { MODES, type Batch, type Job } from './imageBatch';
+import { MODES, type Batch, type Job, type JobSettings } from './imageBatch';
 
 /** A checked request. */
 interface PreparedRequest {
@@ -32,9 +32,9 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 		target: readTarget(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
-	const payment = isDry ? undefined : paymentLog.peek(itemIndex);
+	const payment = isDry ? undefined : paymentLog.ownEarlier(itemIndex);
 	if (payment !== undefined) return { kind: 'paid', ...settings, payment };
-	const request = await prepareRequest(batch, item, isDry);
+	const request = await prepareRequest(batch, item, { mode: settings.mode, isDry });
 	const { checked, plan } = request;
 	if (isDry) {
 		budget.expectDry(checked.estimatedCost);
@@ -49,22 +49,21 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 async function prepareRequest(
 	{ run, builder, budget, checker, paymentLog }: Batch,
 	item: ItemParameters,
-	dryRun: boolean,
+	{ mode, isDry }: { mode: JobSettings['mode']; isDry: boolean },
 ): Promise<PreparedRequest> {
 	const { options } = item;
-	const chosenMode = item.choice('mode', 'Mode', MODES);
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const draft = builder.read(item);
 	const { model, prompt } = draft;
 	paymentLog.note(item.itemIndex, { model, prompt });
-	const mayTurnSync = chosenMode === 'wait' && checkLimits;
-	const isSync = mayTurnSync ? await checker.isOnlySync(model) : chosenMode === 'sync';
+	const mayTurnSync = mode === 'wait' && checkLimits;
+	const isSync = mayTurnSync ? await checker.isOnlySync(model) : mode === 'sync';
 
-	const needsListing = dryRun || checkLimits || budget.isSet;
+	const needsListing = isDry || checkLimits || budget.isSet;
 	const check = async (request: ImageRequest): Promise<Checked<ImageRequest>> => {
 		if (!needsListing) return { request, violations: [] };
 		const checked = await checker.check(request, !isSync);
-		if (checked.violations.length === 0 || !checkLimits || dryRun) return checked;
+		if (checked.violations.length === 0 || !checkLimits || isDry) return checked;
 		throw new GatewayError({
 			message: `Invalid parameters for model '${model}': ${checked.violations.join('; ')}`,
 			description: SEND_ANYWAY,

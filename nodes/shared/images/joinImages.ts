@@ -1,5 +1,6 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
+import { detailsOf } from '../run/itemFacts';
 import { isFailed } from '../run/nodeErrors';
 
 /** Fields that each image has of its own; the others are those of the request. */
@@ -47,19 +48,15 @@ export function joinImages(
 /** An image as `images` lists it. */
 function imageOf(item: INodeExecutionData): IDataObject {
 	const { json } = item;
-	const { url, error } = isFailed(item) ? { url: detailsOf(item)?.url, error: json.error } : json;
+	const { url, error } = isFailed(item) ? { url: detailsOf(json)?.url, error: json.error } : json;
 	const { revisedPrompt, size, quality, outputFormat, note } = json;
 	const own = { url, revisedPrompt, size, quality, outputFormat, note, error };
 	return withoutUndefined(own) as IDataObject;
 }
 
-/** The details of a failed item, under either of their names. */
-const detailsOf = ({ json }: INodeExecutionData): IDataObject | undefined =>
-	[json.details, json.message].find(isJsonObject) as IDataObject | undefined;
-
 /** A failed item whose details name the addresses of all images, if there are several. */
 function withUrls(item: INodeExecutionData, urls: string[]): INodeExecutionData {
 	if (urls.length < 2) return item;
 	const key = isJsonObject(item.json.details) ? 'details' : 'message';
-	return { ...item, json: { ...item.json, [key]: { ...detailsOf(item), urls } } };
+	return { ...item, json: { ...item.json, [key]: { ...detailsOf(item.json), urls } } };
 }

@@ -51,9 +51,9 @@ import { keepOnly, openPayments } from './storedPayments';
  * 3. the item that sends the same request,
  * 4. another item that sends it, if the payment's own item sends another one.
  *
- * A run goes through `identify` and `peek` for each item, `assign` once for all of them, and then
- * `pay` for each, or `reuse` where `peek` has found a payment. The first two rules need neither the
- * item's files nor the model list, which may be gone when a person retries: `peek` follows them alone.
+ * A run goes through `identify` and `ownEarlier` for each item, `assign` once for all of them, and then
+ * `pay` for each, or `reuse` for those that need no request. The first two rules need neither the item's
+ * files nor the model list, which may be gone when a person retries: `ownEarlier` follows them alone.
  * All rules but the first mean the same account (the credential's ID and address). In the same
  * execution, a failed task or an unknown outcome isn't paid for again; in another one a person has
  * looked, and the request is sent again. The payment of a tool call that succeeded is removed: the next
@@ -137,15 +137,14 @@ export class PaymentLog implements KnownItems {
 	}
 
 	/**
-	 * The payment that `assign` has given an item, or before it: will give to it, whatever its request
-	 * and those of the other items are.
+	 * The payment that `assign` will give to an item, whatever its request and those of the other items
+	 * are.
 	 */
-	peek(itemIndex: number): Payment | undefined {
-		const used = this.used.get(itemIndex);
+	ownEarlier(itemIndex: number): Payment | undefined {
+		const { unknown } = this;
 		const identity = this.identities.get(itemIndex);
 		// All calls of a tool are one item, so only the request tells which payment is whose.
-		if (used !== undefined || this.isTool || identity === undefined) return used;
-		const { unknown } = this;
+		if (this.isTool || identity === undefined) return undefined;
 		return (
 			this.earlier.find(ownKeysOf(identity)) ?? (unknown && { ...identity, result: { unknown } })
 		);
@@ -160,6 +159,11 @@ export class PaymentLog implements KnownItems {
 		for (const [itemIndex, { fingerprint }] of this.identities) {
 			if (!this.isTool) this.take(itemIndex, [fingerprint]);
 		}
+	}
+
+	/** Whether `assign` has given an item an earlier payment. */
+	isAssigned(itemIndex: number): boolean {
+		return this.used.has(itemIndex);
 	}
 
 	/**
@@ -185,7 +189,7 @@ export class PaymentLog implements KnownItems {
 		{ client, sendOnce, requests }: Pick<Run, 'client' | 'sendOnce' | 'requests'>,
 		read: (response: GoodResponse) => PaymentResult | undefined,
 	): Promise<PaymentResult> {
-		const earlier = this.peek(itemIndex);
+		const earlier = this.used.get(itemIndex);
 		if (earlier !== undefined) return this.reuse(earlier);
 		this.sent.add(itemIndex);
 		const attempt: SendOnce = async (...args) => {

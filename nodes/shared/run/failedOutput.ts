@@ -5,6 +5,7 @@ import type {
 	NodeApiError,
 	NodeOperationError,
 } from 'n8n-workflow';
+import { counted } from '../../../gateway/util/text';
 import { agentText, chargedIn, detailsOf, type Charged, type KnownItems } from './itemFacts';
 import { isFailed } from './nodeErrors';
 import { isTool } from './runContext';
@@ -76,7 +77,7 @@ export function withAdvice(
 export function describeFailure(items: INodeExecutionData[]): string {
 	const failed = items.filter(isFailed);
 	const paid = failed.filter(({ json }) => detailsOf(json)?.charged === 'yes').length;
-	const count = failed.length === 1 ? '1 item' : `${failed.length} items`;
+	const count = counted(failed.length, 'item');
 	const were = paid === 1 ? '1 of them was' : `${paid} of them were`;
 	const kept =
 		paid === 0 ? '' : ` ${were} paid for by an earlier try: 'details' has its task or image.`;

@@ -10,7 +10,7 @@ import type { Run } from './runContext';
 export type ExecuteItem = () => Promise<INodeExecutionData[]>;
 
 /** The steps of a node for all of its items. */
-export interface BatchSteps {
+export interface ItemSteps {
 	/** Reads and checks the parameters of an item. It must not send paid requests. */
 	prepare: (itemIndex: number) => ExecuteItem | Promise<ExecuteItem>;
 	/**
@@ -45,7 +45,7 @@ export interface Failure {
 export async function runItems(
 	run: Run,
 	count: number,
-	steps: BatchSteps,
+	steps: ItemSteps,
 ): Promise<INodeExecutionData[][]> {
 	const { node, stopped } = run;
 	const { known = FREE_ITEMS } = steps;
@@ -64,7 +64,7 @@ export async function runItems(
 		throw error;
 	}
 	if (runner.failures.length > 0) {
-		const { error, ...source } = summary(runner.failures, runner.isPrepared);
+		const { error, ...source } = mergedFailure(runner.failures, runner.isPrepared);
 		throw nodeError(node, error, { ...source, known });
 	}
 	return Array.from({ length: count }, (_, itemIndex) => runner.results[itemIndex] ?? []);
@@ -87,7 +87,7 @@ class ItemRunner {
 	constructor(
 		private readonly run: Run,
 		private readonly count: number,
-		private readonly steps: BatchSteps,
+		private readonly steps: ItemSteps,
 	) {}
 
 	async runAll(): Promise<void> {
@@ -152,7 +152,7 @@ const MOST_LINES = 100;
  * Several failures as one error, with a line for each item. If the items were already running and
  * all failed with the same message, it is the error of the first one: they have a single cause.
  */
-function summary(
+function mergedFailure(
 	failures: Failure[],
 	prepared: boolean,
 ): { error: unknown; itemIndex?: number; lines?: string[] } {

@@ -91,7 +91,7 @@ export async function startSubWorkflow(
 	context: IExecuteFunctions,
 	workflow: IExecuteWorkflowInfo,
 	items: INodeExecutionData[],
-	resumesThis: boolean,
+	{ resumesThis = false } = {},
 ): Promise<SubExecution> {
 	const { executionId, waitTill, data } = await context.executeWorkflow(
 		workflow,

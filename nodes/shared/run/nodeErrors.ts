@@ -1,9 +1,10 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
+import { LONGEST_RESPONSE } from '../../../gateway/errors/taskErrors';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
-import { escapeHtml, quote } from '../../../gateway/util/text';
+import { counted, escapeHtml, quote } from '../../../gateway/util/text';
 import {
 	GatewayError,
 	UnknownOutcomeError,
@@ -17,9 +18,6 @@ import {
 	type KnownItems,
 	type UnreturnedPayment,
 } from './itemFacts';
-
-/** The longest response in an error, in characters: enough for an ID, and never megabytes. */
-const LONGEST_RESPONSE = 2048;
 
 /**
  * The text of an error. The engine takes an error with the word "canceled" for a Stop by the user.
@@ -157,8 +155,6 @@ function describePaid(paid: UnreturnedPayment[], rescue: string): string {
 	if (paid.length === 0) return '';
 	const unclear = paid.filter(({ outcome }) => outcome === 'unknown').length;
 	const safe = paid.length - unclear;
-	const counted = (count: number, noun: string): string =>
-		`${count} ${count === 1 ? noun : `${noun}s`}`;
 	const texts = [
 		safe === 0
 			? ''
@@ -204,7 +200,7 @@ export interface ErrorSource {
 	lines?: string[];
 }
 
-/** The most lines of failed items below the error's text; all are in its details. */
+/** The most lines of failed items below the error's text; `messages` has more of them. */
 const MOST_SHOWN = 5;
 
 /**

@@ -58,6 +58,10 @@ export interface Run {
 	end: () => void;
 }
 
+/** Whether a person has stopped this execution. */
+export const isStopped = (context: IExecuteFunctions): boolean =>
+	context.getExecutionCancelSignal()?.aborted === true;
+
 /**
  * Whether an AI agent has called the node. An agent gets addresses of images, because n8n drops its
  * binary data. Newer versions of n8n run a tool as an ordinary node, with another destination of

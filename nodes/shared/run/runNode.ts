@@ -3,7 +3,7 @@ import { describeFailure, withAdvice, withFailures } from './failedOutput';
 import { FREE_ITEMS, type KnownItems } from './itemFacts';
 import { resultOfFailure } from './itemRunner';
 import { finalError } from './nodeErrors';
-import { addHints, isTool } from './runContext';
+import { addHints, isStopped, isTool } from './runContext';
 import { reportStopped } from './stoppedRun';
 
 /**
@@ -20,14 +20,13 @@ export async function runNode(
 	execute: () => Promise<INodeExecutionData[][]>,
 	known: KnownItems = FREE_ITEMS,
 ): Promise<INodeExecutionData[][]> {
-	const isStopped = (): boolean => context.getExecutionCancelSignal()?.aborted === true;
 	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
-	const wasStopped = isStopped();
+	const wasStopped = isStopped(context);
 	try {
 		return withFailures(context, await execute(), known);
 	} catch (error) {
 		// The error of a Stop must keep the word by which the engine recognizes it.
-		if (isStopped()) {
+		if (isStopped(context)) {
 			if (!wasStopped) await reportStopped(context, error, known);
 			throw error as Error;
 		}

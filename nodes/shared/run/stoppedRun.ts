@@ -47,5 +47,5 @@ export async function reportStopped(
 		};
 	});
 	// The log has the list too, and an unsaved workflow has no sub-executions.
-	await startSubWorkflow(context, workflow, items, false).catch(() => undefined);
+	await startSubWorkflow(context, workflow, items).catch(() => undefined);
 }

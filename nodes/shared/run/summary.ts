@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { UniqueNames } from '../../../gateway/util/fileName';
 import { withoutUndefined } from '../../../gateway/util/json';
-import { oneLine } from '../../../gateway/util/text';
+import { counted, oneLine } from '../../../gateway/util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { addHints, isTool } from './runContext';
 import { rounded } from '../../../gateway/validation/pricing';
@@ -126,8 +126,9 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };
 }
 
-const counted = (count: number, noun: string, what = ''): string =>
-	count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
+/** A part of a line, which is empty if there are none. */
+const some = (count: number, noun: string, what = ''): string =>
+	count > 0 ? counted(count, noun) + what : '';
 
 /**
  * What a run has done, in one line; what this try of it has cost comes first.
@@ -138,8 +139,8 @@ export function describeRun(items: INodeExecutionData[][], tally: Tally): string
 	const { images, tasks, estimatedCost, reusedCost = 0 } = tally;
 	const total = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
 	return lineOf([
-		images + tasks > 0 ? counted(images, 'image') : '0 images',
-		counted(tasks, 'task'),
+		images + tasks > 0 ? some(images, 'image') : '0 images',
+		some(tasks, 'task'),
 		estimatedCost === undefined
 			? ''
 			: `estimated cost ${rounded(Math.max(0, estimatedCost - reusedCost))}`,
@@ -163,9 +164,9 @@ export function describeItems(
 	// Only if it is the same for all.
 	const why = reason === undefined || others.length > 0 ? '' : `: ${reason}`;
 	return [
-		counted(rateLimitedRequests, 'request', ' retried after a rate limit'),
-		counted(failedItems(items).size, 'item', ` failed${why}`),
-		counted(reusedItems, 'item', ` paid for by an earlier try${total}`),
+		some(rateLimitedRequests, 'request', ' retried after a rate limit'),
+		some(failedItems(items).size, 'item', ` failed${why}`),
+		some(reusedItems, 'item', ` paid for by an earlier try${total}`),
 	];
 }
 

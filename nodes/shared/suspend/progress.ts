@@ -36,7 +36,7 @@ export function openProgress(context: IExecuteFunctions) {
 	const start = async (): Promise<void> => {
 		channels.set(key, channel);
 		try {
-			await engine.startSubWorkflow(context, progressWorkflow(context), [{ json: { key } }], false);
+			await engine.startSubWorkflow(context, progressWorkflow(context), [{ json: { key } }]);
 		} catch {
 			// An error at its end keeps the sub-execution in n8n's list.
 		} finally {

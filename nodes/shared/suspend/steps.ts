@@ -2,6 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finishRun } from '../run/summary';
 import { nodeError } from '../run/nodeErrors';
+import { isStopped } from '../run/runContext';
 import { checkOnce } from './checkOnce';
 import { inPlace, linked, unlinked } from './itemLinks';
 import * as engine from '../run/n8nEngine';
@@ -93,7 +94,7 @@ async function startChecks(
 ): Promise<INodeExecutionData[][]> {
 	const workflow = checkWorkflow(context, plan);
 	const items = toItems({ plan, entries });
-	const started = await engine.startSubWorkflow(context, workflow, items, true);
+	const started = await engine.startSubWorkflow(context, workflow, items, { resumesThis: true });
 	notes.checksId = started.executionId;
 	return [openItems(entries), [], []];
 }
@@ -159,7 +160,7 @@ async function pollStored(context: IExecuteFunctions): Promise<INodeExecutionDat
 	try {
 		return await nextRound(context, notes, waits);
 	} catch (error) {
-		if (context.getExecutionCancelSignal()?.aborted === true) throw error as Error;
+		if (isStopped(context)) throw error as Error;
 		return [[], toItems(withFailure(context, waits, error))];
 	}
 }

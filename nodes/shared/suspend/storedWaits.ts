@@ -32,11 +32,11 @@ export interface StoredWaits {
 	plan: WaitPlan;
 	/** One for each input item. */
 	entries: WaitEntry[];
-	failure?: Failure;
+	failure?: StoredFailure;
 }
 
 /** The failure that ends a run, with the lines that list its items, and its details. */
-interface Failure {
+interface StoredFailure {
 	problem: Problem;
 	messages: string[];
 	details: IDataObject;
@@ -46,7 +46,7 @@ interface Failure {
 const KEY = 'mediaGatewayWaits';
 
 /** The content of the first item: everything except the results. */
-type Head = { plan: WaitPlan; waits: Array<TaskWait | null>; failure?: Failure };
+type Head = { plan: WaitPlan; waits: Array<TaskWait | null>; failure?: StoredFailure };
 
 /**
  * The content of a further item: an output item. It is an item because n8n stores the files of

@@ -4,7 +4,7 @@ import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
 import { finalError } from '../run/nodeErrors';
-import { addHints, isTool } from '../run/runContext';
+import { addHints, isStopped, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
 import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
 import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
@@ -86,10 +86,10 @@ export async function suspend(
 	let supervisor: engine.SubExecution;
 	try {
 		const workflow = supervisorWorkflow(context, plan);
-		supervisor = await engine.startSubWorkflow(context, workflow, toItems({ plan, entries }), true);
+		const items = toItems({ plan, entries });
+		supervisor = await engine.startSubWorkflow(context, workflow, items, { resumesThis: true });
 	} catch (error) {
-		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
-		if (isStopped || !context.continueOnFail()) {
+		if (isStopped(context) || !context.continueOnFail()) {
 			throw finalError(context.getNode(), error, known);
 		}
 		const failed = resultOf(failOpen(context, { plan, entries }, error), tally);

@@ -2,6 +2,7 @@ import { errorFor } from '../../../gateway/errors/errorMessages';
 import { lostTaskError, taskError } from '../../../gateway/errors/taskErrors';
 import type { PollResult } from '../../../gateway/client/poller';
 import {
+	isLastMiss,
 	submitTime,
 	noteNotFound,
 	noteNoImage,
@@ -66,7 +67,7 @@ export async function pollTask(
 	return await known.inTurn(task, async () => {
 		// The age of the task counts from here: a response may take half a minute.
 		const sentAt = clock.now();
-		const isLast = noteNotFound({ ...task }, sentAt);
+		const isLast = isLastMiss(task, sentAt);
 		const missed: Missed[] = [];
 		const knownPath = known.paths.get(task.taskType);
 		for (const query of planTaskQueries(task, address.baseUrl, knownPath, isLast)) {
@@ -76,7 +77,7 @@ export async function pollTask(
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {
 				known.note(task, folderOf(query.plan));
 				const whole = await withResult(result, query.plan, address.baseUrl, send);
-				if (isAwaited(whole, task, sentAt)) return whole;
+				if (noteOutage(whole, task, sentAt)) return whole;
 				const { state } = whole.kind === 'state' ? whole : result;
 				const images = withFullAddresses(state.images, address.baseUrl);
 				return noted(task, { ...result, state: { ...state, images } }, sentAt);
@@ -114,8 +115,11 @@ async function withResult(
 /** In milliseconds: how long the address of a result may be out of reach. */
 const LONGEST_OUTAGE_MS = 60_000;
 
-/** Whether the result of a task that has succeeded is asked for again. */
-const isAwaited = (result: PollResult, task: PolledTask, now: number): boolean =>
+/**
+ * Records that the result of a task that has succeeded is out of reach, if it is. @returns whether it is
+ * asked for again
+ */
+const noteOutage = (result: PollResult, task: PolledTask, now: number): boolean =>
 	result.kind === 'transient' &&
 	(result.rateLimited === true || !noteNoImage(task, now, LONGEST_OUTAGE_MS));
 
@@ -232,12 +236,12 @@ const errorOf = (plan: RequestPlan, outcome: Outcome, { taskId, taskType }: Task
 	withDetails(errorFor(plan, outcome), { taskId, taskType });
 
 /** The longest pause by a `Retry-After` on a status or a 404. */
-const LONGEST_RETRY_AFTER_MS = 30_000;
+const LONGEST_POLL_PAUSE_MS = 30_000;
 
 /** The pause by the `Retry-After` of a response about a task. That of an error isn't limited. */
 function cappedRetryAfter(outcome: Outcome): number | undefined {
 	const pauseMs = requestedPauseMs(outcome, Date.now());
-	return pauseMs === undefined ? undefined : Math.min(pauseMs, LONGEST_RETRY_AFTER_MS);
+	return pauseMs === undefined ? undefined : Math.min(pauseMs, LONGEST_POLL_PAUSE_MS);
 }
 
 function noSuchTask(

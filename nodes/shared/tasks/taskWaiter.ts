@@ -57,7 +57,7 @@ const TOLD_EVERY_MS = 10_000;
  * all of them.
  */
 export class TaskWaiter {
-	/** The waits in progress, which items with the same task and Max Wait share. */
+	/** The waits in progress, which items with the same task and the same limits share. */
 	private readonly waiting = new Map<string, Promise<{ task: PolledTask; ended: WaitEnd }>>();
 
 	/** Finished tasks, whose images are added to the tally once. */
@@ -104,7 +104,7 @@ export class TaskWaiter {
 	private async endOf(wait: TaskWait, limitMs: number): Promise<FinishedTask | OpenTask> {
 		const { run, waiting, finished } = this;
 		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
-		const key = `${taskKey(wait.task)} ${wait.maxWaitMs}`;
+		const key = `${taskKey(wait.task)} ${wait.maxWaitMs} ${limitMs}`;
 		const started =
 			waiting.get(key) ??
 			this.poll(wait, Math.min(leftMs, limitMs)).finally(() => void waiting.delete(key));
@@ -113,7 +113,9 @@ export class TaskWaiter {
 		if (ended.kind === 'deadline') {
 			const history = forNextWait(task, Date.now() - run.clock.now());
 			const open = openTask({ ...wait, history }, task, ended);
-			return limitMs < leftMs ? { ...open, error: undefined } : open;
+			if (limitMs < leftMs) return open;
+			const late = deadlineError(open.wait.task, wait.maxWaitMs, ended);
+			return { ...open, error: withMentioned(late, wait.task) };
 		}
 		if (ended.kind === 'error') throw aboutTask(ended.error, task.taskId);
 		const { state } = ended;
@@ -168,6 +170,5 @@ function openTask(
 	const next = { ...wait, task: { ...wait.task, taskType, statusUrl, status } };
 	// A poll that got a 429 says nothing about its task.
 	const polled = state !== undefined || (error !== undefined && error.problem.httpCode !== 429);
-	const late = deadlineError(next.task, wait.maxWaitMs, last);
-	return { kind: 'open', wait: next, polled, error: withMentioned(late, wait.task) };
+	return { kind: 'open', wait: next, polled };
 }

@@ -77,7 +77,7 @@ beforeEach(() => {
 		},
 		last: async () => [[A!, withoutLink(B!, '(no link)')], [C!]],
 		waits: async (context) => {
-			const { outputs } = await startSubWorkflow(context, child, ITEMS, true);
+			const { outputs } = await startSubWorkflow(context, child, ITEMS, { resumesThis: true });
 			passOnResult(context, true);
 			return outputs;
 		},

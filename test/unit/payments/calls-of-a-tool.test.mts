@@ -36,11 +36,7 @@ function openTool(payments: object[] = []) {
 				/** @returns what it got, by when it was paid for */
 				pay: async (): Promise<number> => {
 					paid.assign();
-					const earlier = paid.peek(0);
-					const { created } =
-						earlier === undefined
-							? await paid.pay(0, plan, run, (body) => body as never)
-							: paid.reuse(earlier);
+					const { created } = await paid.pay(0, plan, run, (body) => body as never);
 					return Number(created);
 				},
 				end: (succeeds: boolean) => {

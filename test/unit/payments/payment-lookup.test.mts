@@ -57,13 +57,12 @@ function openWith(earlier: Earlier[]) {
 			const paid = new PaymentLog(context, []);
 			prompts.forEach((prompt, item) => paid.identify(item, 'account', planOf(prompt)));
 			paid.assign();
-			known = prompts.map((_, item) => paid.peek(item) !== undefined);
+			known = prompts.map((_, item) => paid.isAssigned(item));
 			const got: unknown[] = [];
 			for (const [item, prompt] of prompts.entries()) {
 				const read = ({ created }: IDataObject) => ({ created, message: {} }) as never;
-				const send = async () => await paid.pay(item, planOf(prompt), run, read as never);
-				const earlier = paid.peek(item);
-				got.push((earlier === undefined ? await send() : paid.reuse(earlier)).created);
+				const { created } = await paid.pay(item, planOf(prompt), run, read as never);
+				got.push(created);
 			}
 			paid.close();
 			return got;
@@ -208,9 +207,9 @@ test.each([
 	await first.pay(0, planOf('a'), run, () => ({}));
 	first.close();
 	next.identify(0, 'account');
-	for (const paid of [next.peek(0), (next.assign(), next.peek(0))]) {
-		expect(paid !== undefined).toBe(isPaid);
-	}
+	expect(next.ownEarlier(0) !== undefined).toBe(isPaid);
+	next.assign();
+	expect(next.isAssigned(0)).toBe(isPaid);
 });
 
 /** Every field of a node that pays says whether it is part of the request: here stand all of them. */

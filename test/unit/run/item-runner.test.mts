@@ -1,6 +1,6 @@
 /** When items are begun: the turns in which it happens, and what a Stop leaves undone. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { runItems, type BatchSteps } from '../../../nodes/shared/run/itemRunner.js';
+import { runItems, type ItemSteps } from '../../../nodes/shared/run/itemRunner.js';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
 import { RunEnded } from '../../../nodes/shared/transport/inFlight.js';
 
@@ -83,7 +83,7 @@ test.each([true, false])(
 		const arrived = new Promise<void>((resolve) => {
 			listing = resolve;
 		});
-		const steps: BatchSteps = {
+		const steps: ItemSteps = {
 			prepare: async (index) => {
 				take(5);
 				// The last one waits for a response, which comes after the Stop.
