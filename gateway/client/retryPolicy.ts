@@ -12,7 +12,7 @@ const FIRST_QUICK_PAUSE_MS = 150;
 const MOST_QUICK_MS = 4800;
 
 /** A longer `Retry-After` isn't waited for: the request fails with an error that says so. */
-const LONGEST_RETRY_AFTER_MS = 300_000;
+export const LONGEST_RETRY_AFTER_MS = 300_000;
 
 export type Decision =
 	| { again: false }

@@ -92,19 +92,19 @@ async function queryTasks(
 		 * go after the last one: images may be in it.
 		 */
 		const queries = new Map<string, { itemsLeft: number; state?: Promise<TaskState> }>();
-		const known = new KnownTasks(run.clock);
+		const tasks = new KnownTasks(run.clock);
 		const items = await runItems(run, context.getInputData().length, {
 			known: knownItems,
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, target } = readTask(item);
-				known.add(task);
+				tasks.add(task);
 				const key = taskKey(task);
 				const query = queries.get(key) ?? { itemsLeft: 0 };
 				queries.set(key, query);
 				query.itemsLeft += 1;
 				return async () => {
-					const state = (query.state ??= queryTask(run, task, known));
+					const state = (query.state ??= queryTask(run, task, tasks));
 					query.itemsLeft -= 1;
 					if (query.itemsLeft === 0) query.state = undefined;
 					return await stateItems(run, await state, facts, target);
@@ -127,7 +127,7 @@ async function queryTasks(
 async function stateItems(
 	run: Run,
 	state: TaskState,
-	known: RequestFacts,
+	facts: RequestFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData[]> {
 	const error = taskError(state);
@@ -135,16 +135,16 @@ async function stateItems(
 	if (error !== undefined && state.group === 'success') throw error;
 	const { taskId, taskType, statusUrl, status, group, images, usage, response } = state;
 	const shown = group === 'success' ? images : [];
-	const estimatedCost = costOf(known, shown.length);
-	const { binary, errors } = await imageBinaries(run, shown, { ...known, taskId }, target);
+	const estimatedCost = costOf(facts, shown.length);
+	const { binary, errors } = await imageBinaries(run, shown, { ...facts, taskId }, target);
 	const isNone = errors.length > 0 && errors.length === shown.length;
 	const failed = errors.map((reason, index) => {
 		const about = withOthers(reason, state);
 		if (!run.continuesOnFail) throw about;
 		// Only once for a task, so that sums are right.
 		const cost = isNone && index === 0 ? estimatedCost : undefined;
-		const facts = { ...known, charged: 'yes', estimatedCost: cost } as const;
-		return failedItem(run.node, about, target.itemIndex, facts);
+		const told = { ...facts, charged: 'yes', estimatedCost: cost } as const;
+		return failedItem(run.node, about, target.itemIndex, told);
 	});
 	if (isNone) return failed;
 	const item: INodeExecutionData = {
@@ -156,7 +156,7 @@ async function stateItems(
 				statusUrl,
 				status,
 				statusGroup: group,
-				...known,
+				...facts,
 				estimatedCost,
 				finished: isFinished(group),
 				succeeded: group === 'success',

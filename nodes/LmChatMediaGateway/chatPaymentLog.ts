@@ -15,7 +15,8 @@ const openModels = new WeakMap<Payment[], Set<ChatPaymentLog>>();
  * rest of the execution.
  */
 export class ChatPaymentLog {
-	private readonly run: Omit<Payment, 'fingerprint' | 'result'>;
+	/** What all payments of this model are known by. */
+	private readonly place: Omit<Payment, 'fingerprint' | 'result'>;
 
 	private readonly payments: Payment[];
 
@@ -35,7 +36,7 @@ export class ChatPaymentLog {
 		this.mayRunAgain = node.retryOnFail === true || parentNode?.retryOnFail === true;
 		const source = `${node.name} ${parentNode?.name ?? ''}`;
 		const executionId = context.getExecutionId() ?? '';
-		this.run = { executionId, runIndex: runIndexOf(context), itemIndex: 0, source };
+		this.place = { executionId, runIndex: runIndexOf(context), itemIndex: 0, source };
 		// Responses of an earlier run have left the calling node and are dropped.
 		const { payments, unknown } = openPayments(context, (payment) => {
 			const isOfUse = payment.source !== source || this.isOwn(payment) || !!payment.result.unknown;
@@ -44,7 +45,7 @@ export class ChatPaymentLog {
 		[this.payments, this.unknown] = [payments, unknown];
 		const open = openModels.get(this.payments) ?? new Set();
 		openModels.set(this.payments, open);
-		this.held = [...open].find(({ run }) => this.isOwn(run))?.held ?? new Set();
+		this.held = [...open].find(({ place }) => this.isOwn(place))?.held ?? new Set();
 		open.add(this);
 	}
 
@@ -68,7 +69,7 @@ export class ChatPaymentLog {
 	/** Records a response or an unknown outcome. */
 	add(fingerprint: string, result: PaymentResult): void {
 		if (result.unknown === undefined && !this.mayRunAgain) return;
-		const payment = { ...this.run, fingerprint, result };
+		const payment = { ...this.place, fingerprint, result };
 		this.payments.push(payment);
 		this.held.add(payment);
 	}
@@ -79,6 +80,6 @@ export class ChatPaymentLog {
 	}
 
 	private isOwn({ source, runIndex }: Pick<Payment, 'source' | 'runIndex'>): boolean {
-		return source === this.run.source && runIndex === this.run.runIndex;
+		return source === this.place.source && runIndex === this.place.runIndex;
 	}
 }

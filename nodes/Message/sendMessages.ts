@@ -1,19 +1,26 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { messageHints } from '../../gateway/errors/messageAdvice';
-import { planMessage, promptOf, readMessage } from '../../gateway/messages/message';
+import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/messages/message';
 import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
+import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
+import type { Payment, PaymentResult } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
-import { runItems, type ExecuteItem } from '../shared/run/itemRunner';
+import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/run/nodeErrors';
 import type { RequestFacts } from '../shared/run/requestFacts';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { blocksWithBytes, readMessageFiles } from './messageImages';
-import { messageOutput, readMessageTarget, responseHint } from './messageOutput';
+import {
+	messageOutput,
+	readMessageTarget,
+	responseHint,
+	type MessageTarget,
+} from './messageOutput';
 import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
 import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
 
@@ -22,6 +29,26 @@ interface MessageBatch {
 	run: Run;
 	paymentLog: PaymentLog;
 	tally: MessageTally;
+}
+
+/** What an item does once all items are prepared. */
+type MessageJob = PaidJob | SendJob;
+
+/** Returns the response that an earlier try has paid for. */
+interface PaidJob {
+	kind: 'paid';
+	itemIndex: number;
+	target: MessageTarget;
+	payment: Payment;
+}
+
+/** Sends the message, unless the log of payments has one for it once all are known. */
+interface SendJob {
+	kind: 'send';
+	itemIndex: number;
+	target: MessageTarget;
+	plan: RequestPlan;
+	showTurns: () => Promise<Turn[]>;
 }
 
 const LEFT_OUT =
@@ -49,14 +76,8 @@ export async function sendMessages(
 		const items = await runItems(run, context.getInputData().length, {
 			known: paymentLog,
 			prepare: async (itemIndex) => {
-				paymentLog.identify(itemIndex, run.address.account);
-				const prepared = prepareMessage(batch, new ItemParameters(context, itemIndex));
-				return await prepared.catch((error: unknown) => {
-					const isPaid = paymentLog.ownEarlier(itemIndex) !== undefined;
-					const { items } = isPaid ? paymentLog.recover(error, itemIndex) : {};
-					if (items === undefined) throw error;
-					return async () => items;
-				});
+				const job = await prepareMessage(batch, new ItemParameters(context, itemIndex));
+				return async () => await executeMessage(batch, job);
 			},
 			checkAll: () => {
 				paymentLog.assign();
@@ -74,13 +95,18 @@ export async function sendMessages(
 	}
 }
 
-/** Reads the message of an item. @returns sends it, unless an earlier try has paid for it */
-async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promise<ExecuteItem> {
-	const { run, paymentLog, tally } = batch;
+/** Reads the message of an item, unless an earlier try has paid for it. Nothing is sent yet. */
+async function prepareMessage(
+	{ run, paymentLog }: MessageBatch,
+	item: ItemParameters,
+): Promise<MessageJob> {
 	const { itemIndex } = item;
+	paymentLog.identify(itemIndex, run.address.account);
+	const target = readMessageTarget(item);
+	const payment = paymentLog.ownEarlier(itemIndex);
+	if (payment !== undefined) return { kind: 'paid', itemIndex, target, payment };
 	const draft = readMessageDraft(item);
 	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptOf(draft.added) });
-	const target = readMessageTarget(item);
 	const files = readInputKind(item) === 'image' ? await readMessageFiles(item, run) : [];
 	const request = messageRequest(
 		draft,
@@ -94,22 +120,38 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
 	paymentLog.identify(itemIndex, run.address.account, plan);
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
-	return async () => {
-		// The conversation as the output shows it.
-		const turns = target.keepImages
+	// The conversation as the output shows it. Bytes are read as late as possible.
+	const showTurns = async () =>
+		target.keepImages
 			? messageRequest(draft, await blocksWithBytes(files)).messages
 			: withoutFiles(request.messages, fileOf);
-		const paid = await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
-			if (readMessage(json) === undefined) return undefined;
-			addMessage(tally, json);
-			return { message: json, turns };
-		});
-		// As recorded with the payment: the conversation of this try may differ.
-		const { message = {}, turns: sent = turns } = paid;
-		const hint = responseHint(message);
-		if (hint !== undefined) run.hints.add(run.address.withoutKeyInContent(hint));
-		const json = messageOutput(message, sent, target, run.isTool);
-		// A copy, because the turns belong to the input and the response to the record of payments.
-		return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
-	};
+	return { kind: 'send', itemIndex, target, plan, showTurns };
+}
+
+/** Does the job of an item. @returns its output item */
+async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INodeExecutionData[]> {
+	const { run, paymentLog } = batch;
+	const { itemIndex, target } = job;
+	const paid = await (job.kind === 'paid'
+		? paymentLog.reuse(job.payment)
+		: sendMessage(batch, job));
+	// As recorded with the payment: the conversation of this try may differ.
+	const { message = {}, turns = [] } = paid;
+	const hint = responseHint(message);
+	if (hint !== undefined) run.hints.add(run.address.withoutKeyInContent(hint));
+	const json = messageOutput(message, turns, target, run.isTool);
+	// A copy, because the turns belong to the input and the response to the record of payments.
+	return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
+}
+
+async function sendMessage(
+	{ run, paymentLog, tally }: MessageBatch,
+	{ itemIndex, plan, showTurns }: SendJob,
+): Promise<PaymentResult> {
+	const turns = await showTurns();
+	return await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
+		if (readMessage(json) === undefined) return undefined;
+		addMessage(tally, json);
+		return { message: json, turns };
+	});
 }

@@ -48,9 +48,9 @@ export async function collectImages(
 			`Item ${itemIndex}: the gateway returned ${count} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
 		);
 	}
-	const known = { created, usage: isFirst ? usage : undefined, ...facts, ...task };
-	if (!images.some(isInline)) return await imageItems(run, images, known, target);
-	const items = await itemPerImage(run, images, known, target);
+	const shown = { created, usage: isFirst ? usage : undefined, ...facts, ...task };
+	if (!images.some(isInline)) return await imageItems(run, images, shown, target);
+	const items = await itemPerImage(run, images, shown, target);
 	// Recorded as they came: a later try may have other input fields and file names.
 	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
 	return withTarget(items, facts, target);

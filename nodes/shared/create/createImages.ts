@@ -89,7 +89,10 @@ function assignAndReserve({ budget, paymentLog }: Batch): Failure[] {
 }
 
 /** The counts and costs of the run so far: the sum of its payments. */
-const tallyOf = ({ run, paymentLog }: Batch): Tally => ({ ...run.tally, ...paymentLog.tally() });
+const tallyOf = ({ run, paymentLog }: Batch): Tally => ({
+	...paymentLog.tally(),
+	rateLimitedRequests: run.tally.rateLimitedRequests,
+});
 
 /** @throws NodeOperationError if a setting of the whole run is invalid */
 async function openBatch(

@@ -46,6 +46,7 @@ export async function checkOnce(
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
 	plan.tally = Object.assign(run.tally, plan.tally);
 	const entries = [...stored];
+	const waits = { run, entries, toOutput: plan.toOutput, finished: new Set<string>() };
 	const unpolled: number[] = [];
 	const waiter = new TaskWaiter(run, CHECK_MS, countTasks(entries), allTasks(entries));
 	const check = async (wait: TaskWait, itemIndex: number): Promise<FinishedTask | OpenTask> => {
@@ -65,11 +66,7 @@ export async function checkOnce(
 				const { wait, done } = entries[itemIndex] ?? {};
 				const isDue = overdue.length === 0 || overdue.includes(itemIndex);
 				if (wait === undefined || done !== undefined || !isDue) return [];
-				return await endOfWait(
-					{ run, entries, toOutput: plan.toOutput },
-					itemIndex,
-					check(wait, itemIndex),
-				);
+				return await endOfWait(waits, itemIndex, check(wait, itemIndex));
 			},
 			// Without the tasks that are found to be lost.
 			known: { ...knownWaits(stored), listUnreturned: () => listTasks(entries) },

@@ -8,7 +8,12 @@ import {
 	noteNoImage,
 	type PollHistory,
 } from '../../../gateway/client/pollHistory';
-import { backoffMs, isRateLimited, isTransient } from '../../../gateway/client/retryPolicy';
+import {
+	backoffMs,
+	isRateLimited,
+	isTransient,
+	LONGEST_RETRY_AFTER_MS,
+} from '../../../gateway/client/retryPolicy';
 import { isGatewayError, isUnknownTask, reasonIn } from '../../../gateway/protocol/errorBody';
 import { isGood, type Outcome } from '../../../gateway/protocol/outcome';
 import { requestedPauseMs } from '../../../gateway/protocol/retryAfter';
@@ -54,28 +59,28 @@ type Missed = TaskQuery & { outcome: Outcome };
  * A response about the task is its result, wherever it comes from.
  *
  * @param task updated with what the poll shows
- * @param known the tasks of the run
+ * @param tasks those of the run
  * @returns its state; an error that may pass, with `soon` if another poll decides whether it does;
  *   or a final error
  */
 export async function pollTask(
 	{ address, clock }: Pick<Run, 'address' | 'clock'>,
 	task: PolledTask,
-	known: KnownTasks,
+	tasks: KnownTasks,
 	send: SendQuery,
 ): Promise<PollResult> {
-	return await known.inTurn(task, async () => {
+	return await tasks.inTurn(task, async () => {
 		// The age of the task counts from here: a response may take half a minute.
 		const sentAt = clock.now();
 		const isLast = isLastMiss(task, sentAt);
 		const missed: Missed[] = [];
-		const knownPath = known.paths.get(task.taskType);
+		const knownPath = tasks.paths.get(task.taskType);
 		for (const query of planTaskQueries(task, address.baseUrl, knownPath, isLast)) {
-			if (known.isOther(task, folderOf(query.plan))) continue;
+			if (tasks.isOther(task, folderOf(query.plan))) continue;
 			const outcome = withInnerCode(await send(query.plan));
-			const result = readResult(query.plan, outcome, task, known.ids);
+			const result = readResult(query.plan, outcome, task, tasks.ids);
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {
-				known.note(task, folderOf(query.plan));
+				tasks.note(task, folderOf(query.plan));
 				const whole = await withResult(result, query.plan, address.baseUrl, send);
 				if (noteOutage(whole, task, sentAt)) return whole;
 				const { state } = whole.kind === 'state' ? whole : result;
@@ -285,9 +290,9 @@ export function hintOtherTask({ hints }: Pick<Run, 'hints'>, state: TaskState): 
 	);
 }
 
-/** The most attempts while no response is about the task. */
-const MOST_ATTEMPTS = 5;
-const LONGEST_QUERY_PAUSE_MS = 8000;
+/** The most attempts while no response is about the task; those refused for the rate count apart. */
+const MOST_ATTEMPTS = 6;
+const MOST_REFUSALS = 15;
 
 /**
  * Gets the state of a task, with retries.
@@ -298,35 +303,36 @@ const LONGEST_QUERY_PAUSE_MS = 8000;
 export async function queryTask(
 	run: Run,
 	wanted: SubmittedTask,
-	known: KnownTasks,
+	tasks: KnownTasks,
 ): Promise<TaskState> {
 	const { clock, client } = run;
 	const { taskId, taskType, statusUrl } = wanted;
 	const submittedAtMs = submitTime(clock.now(), ageOf(wanted));
 	const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs };
-	for (let round = 1; ; round += 1) {
-		let attempts = round;
-		const query: SendQuery = async (plan) => {
-			const sent = await client.request(plan);
-			attempts = Math.max(attempts, sent.attempts);
-			return sent.outcome;
-		};
-		const result = await pollTask(run, task, known, query);
+	let refusals = 0;
+	for (let attempts = 1; ; attempts += 1) {
+		const send: SendQuery = async (plan) => await client.attempt(plan);
+		const result = await pollTask(run, task, tasks, send);
 		if (result.kind === 'state') {
 			hintOtherTask(run, result.state);
 			return result.state;
 		}
+		const { rateLimited = false, pauseMs = 0 } = result.kind === 'transient' ? result : {};
+		if (rateLimited) refusals += 1;
 		// `pollTask` decides how long a task may be missing, or without an image.
 		const isAboutTask = task.notFoundSince !== undefined || task.noImageSince !== undefined;
-		const mayPass = result.kind === 'transient' && result.soon === true;
-		if (!mayPass || (!isAboutTask && round >= MOST_ATTEMPTS)) {
+		const isEnough = rateLimited
+			? refusals >= MOST_REFUSALS
+			: attempts - refusals >= MOST_ATTEMPTS && !isAboutTask;
+		if (result.kind === 'final' || isEnough || pauseMs > LONGEST_RETRY_AFTER_MS) {
 			const { message } = result.error.problem;
 			const tried = attempts > 1 && result.kind === 'transient' ? ` (tried ${attempts} times)` : '';
 			const error = withDetails(result.error, { message: message + tried });
 			throw aboutTask(error, taskId);
 		}
-		const own = Math.min(LONGEST_QUERY_PAUSE_MS, backoffMs(round, clock.random()));
-		await clock.sleep(Math.max(result.pauseMs ?? 0, own));
+		// After a refusal for the rate, the rate limiter makes the pause.
+		if (!rateLimited)
+			await clock.sleep(Math.max(pauseMs, backoffMs(attempts - refusals, clock.random())));
 	}
 }
 

@@ -8,7 +8,6 @@ import { GatewayError } from '../../../gateway/util/gatewayError';
 import { LruMap } from '../../../gateway/util/lruMap';
 import type { Charged } from '../run/itemFacts';
 import type { Run } from '../run/runContext';
-import { addImages } from '../run/tally';
 import { KnownTasks } from './knownTasks';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
 import { ageOf, taskKey, type TaskOfItem } from './taskReference';
@@ -60,10 +59,7 @@ export class TaskWaiter {
 	/** The waits in progress, which items with the same task and the same limits share. */
 	private readonly waiting = new Map<string, Promise<{ task: PolledTask; ended: WaitEnd }>>();
 
-	/** Finished tasks, whose images are added to the tally once. */
-	private readonly finished = new Set<string>();
-
-	private readonly known: KnownTasks;
+	private readonly tasks: KnownTasks;
 
 	/** When a person was last told of a failed status check, by the clock of the run. */
 	private toldAt = -Infinity;
@@ -73,16 +69,16 @@ export class TaskWaiter {
 	/**
 	 * @param intervalMs the approximate pause between two polls of a task
 	 * @param expected the number of tasks that the run may wait for
-	 * @param tasks those that are known already, also finished ones
+	 * @param known tasks that are known already, also finished ones
 	 */
 	constructor(
 		private readonly run: Run,
 		intervalMs: number,
 		expected: number,
-		tasks: TaskRef[] = [],
+		known: TaskRef[] = [],
 	) {
-		this.known = new KnownTasks(run.clock);
-		for (const task of tasks) this.known.add(task);
+		this.tasks = new KnownTasks(run.clock);
+		for (const task of known) this.tasks.add(task);
 		const pollOnce = this.pollOnce.bind(this);
 		this.poller = new Poller({ clock: run.clock, intervalMs, expected, pollOnce });
 	}
@@ -102,7 +98,7 @@ export class TaskWaiter {
 	}
 
 	private async endOf(wait: TaskWait, limitMs: number): Promise<FinishedTask | OpenTask> {
-		const { run, waiting, finished } = this;
+		const { run, waiting } = this;
 		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
 		const key = `${taskKey(wait.task)} ${wait.maxWaitMs} ${limitMs}`;
 		const started =
@@ -122,8 +118,6 @@ export class TaskWaiter {
 		const error = taskError(state);
 		if (error !== undefined) throw error;
 		hintOtherTask(run, state);
-		if (!finished.has(taskKey(state))) addImages(run.tally, wait.facts, state.images.length);
-		finished.add(taskKey(state));
 		return { kind: 'finished', wait, state };
 	}
 
@@ -131,7 +125,7 @@ export class TaskWaiter {
 	private async poll({ task: submitted, facts, ...wait }: TaskWait, maxMs: number) {
 		const { clock, address } = this.run;
 		const { taskId, taskType, statusUrl } = submitted;
-		this.known.add(submitted);
+		this.tasks.add(submitted);
 		const ageMs = ageOf(submitted);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
@@ -149,11 +143,11 @@ export class TaskWaiter {
 		const { client, clock, limits, showInBrowser } = this.run;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
 		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
-		const result = await pollTask(this.run, task, this.known, send);
+		const result = await pollTask(this.run, task, this.tasks, send);
 		if (result.kind === 'transient' && clock.now() - this.toldAt >= TOLD_EVERY_MS) {
 			this.toldAt = clock.now();
-			const { waiting, known } = this;
-			const open = `${waiting.size} of ${known.ids.size} tasks still open`;
+			const { waiting, tasks } = this;
+			const open = `${waiting.size} of ${tasks.ids.size} tasks still open`;
 			showInBrowser(`${open}; the last status check failed: ${result.error.message}`);
 		}
 		return result;

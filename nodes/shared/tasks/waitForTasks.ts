@@ -7,7 +7,8 @@ import type { ItemParameters } from '../parameters/itemParameters';
 import type { KnownItems } from '../run/itemFacts';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
-import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
+import { addImages } from '../run/tally';
+import { chargeOfInput, readTask, taskItem, taskKey, type ImageOfItem } from './taskReference';
 import { TaskWaiter, type FinishedTask, type OpenTask, type TaskWait } from './taskWaiter';
 import { allTasks, countTasks, listTasks, withOutput, type WaitEntry } from './waitEntries';
 
@@ -49,6 +50,7 @@ export async function waitForTasks(
 	{ intervalMs, toOutput, limitMs, known }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
+	const waits: Waits = { run, entries, toOutput, finished: new Set() };
 	let waiter: TaskWaiter | undefined;
 	const output = await runItems(run, count, {
 		prepare: (itemIndex) => {
@@ -59,8 +61,7 @@ export async function waitForTasks(
 				if (wait === undefined) return [];
 				// Created once all items are prepared: the number of tasks affects the pauses.
 				waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), allTasks(entries));
-				const waiting = waiter.wait(wait, limitMs);
-				return await endOfWait({ run, entries, toOutput }, itemIndex, waiting);
+				return await endOfWait(waits, itemIndex, waiter.wait(wait, limitMs));
 			};
 		},
 		known: { ...known, rescue: RESCUE, listUnreturned: () => listTasks(entries) },
@@ -73,6 +74,8 @@ interface Waits {
 	run: Run;
 	entries: WaitEntry[];
 	toOutput: boolean;
+	/** The keys of the finished tasks: several items may have the same one, which counts once. */
+	finished: Set<string>;
 }
 
 /**
@@ -82,7 +85,7 @@ interface Waits {
  * @throws the error of the task
  */
 export async function endOfWait(
-	{ run, entries, toOutput }: Waits,
+	{ run, entries, toOutput, finished }: Waits,
 	itemIndex: number,
 	waiting: Promise<FinishedTask | OpenTask>,
 ): Promise<INodeExecutionData[]> {
@@ -91,7 +94,13 @@ export async function endOfWait(
 		if (isOutOfReach(error)) entries[itemIndex] = {};
 		throw error as Error;
 	});
-	if (result.kind === 'finished') return await finishedItems(run, result);
+	if (result.kind === 'finished') {
+		const { wait, state } = result;
+		const key = taskKey(state);
+		if (!finished.has(key)) addImages(run.tally, wait.facts, state.images.length);
+		finished.add(key);
+		return await finishedItems(run, result);
+	}
 	entries[itemIndex] = { wait: result.wait };
 	if (result.error === undefined) return [];
 	if (!toOutput) throw result.error;

@@ -85,9 +85,9 @@ describe('a 404', () => {
 		);
 		expect(waited.paths.length).toBeGreaterThan(10);
 		const { failed, paths } = await query((response) => send404(response), items);
-		expect(failed[0]?.error).toMatch(/in front of the gateway responded with 404.*tried 5 times/);
+		expect(failed[0]?.error).toMatch(/in front of the gateway responded with 404.*tried 6 times/);
 		expect(failed[0]?.details).toMatchObject({ taskId: 't', httpCode: 404 });
-		expect(paths.filter((path) => path === '/v1/images/edits/t')).toHaveLength(5);
+		expect(paths.filter((path) => path === '/v1/images/edits/t')).toHaveLength(6);
 		// Another task may have the short ID as a generation.
 		expect(new Set(paths)).toEqual(
 			new Set(['/v1/images/edits/t', '/v1/images/tasks/t', '/v1/tasks/t']),
