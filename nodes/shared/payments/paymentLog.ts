@@ -157,7 +157,9 @@ export class PaymentLog implements KnownItems {
 	assign(): void {
 		for (const itemIndex of this.identities.keys()) this.assignOwn(itemIndex);
 		for (const [itemIndex, { fingerprint }] of this.identities) {
-			if (!this.isTool) this.take(itemIndex, [fingerprint]);
+			if (this.isTool || this.used.has(itemIndex)) continue;
+			const payment = this.earlier.find([fingerprint]);
+			if (payment !== undefined) this.use(itemIndex, payment);
 		}
 	}
 
@@ -295,16 +297,14 @@ export class PaymentLog implements KnownItems {
 
 	/** @see KnownItems */
 	listUnreturned(): UnreturnedPayment[] {
-		// The run may have ended before all items were prepared. A tool's call leaves those of others.
-		for (let itemIndex = 0; itemIndex < this.count && !this.isTool; itemIndex += 1) {
-			this.assignOwn(itemIndex);
-		}
 		const used = new Set(this.used.values());
+		// The run may have ended before all items were prepared. A tool's call leaves those of others.
+		const indexes = this.isTool ? [] : Array.from({ length: this.count }, (_, index) => index);
+		const own = new Set([...used, ...indexes.flatMap((index) => this.findOwn(index) ?? [])]);
 		// Another call of the tool returns the payments that it uses.
-		const open = this.payments.filter(
-			(payment) =>
-				payment.executionId === this.place.executionId && (used.has(payment) || !isInUse(payment)),
-		);
+		const isOpen = (payment: Payment): boolean =>
+			payment.executionId === this.place.executionId && !isInUse(payment);
+		const open = [...own, ...this.payments.filter((one) => isOpen(one) && !own.has(one))];
 		const sending = [...this.sending].map(([itemIndex, problem]) => ({
 			itemIndex,
 			result: { unknown: problem() },
@@ -353,34 +353,34 @@ export class PaymentLog implements KnownItems {
 	 * the last step of `assign`.
 	 */
 	private assignOwn(itemIndex: number): Payment | undefined {
+		const own = this.findOwn(itemIndex);
+		if (own !== undefined) return this.use(itemIndex, own);
+		const { unknown } = this;
+		if (unknown === undefined || !this.identities.has(itemIndex)) return undefined;
+		return this.add(itemIndex, { unknown });
+	}
+
+	/** The payment that an item has, or the one that is its own. */
+	private findOwn(itemIndex: number): Payment | undefined {
 		const used = this.used.get(itemIndex);
 		if (used !== undefined) return used;
 		const identity = this.identities.get(itemIndex);
-		if (identity === undefined) return this.assignPlace(itemIndex);
+		if (identity === undefined) return this.findByPlace(itemIndex);
 		const own = ownKeysOf(identity);
 		// The calls of a tool differ by their requests and inputs; two of them can have the same place.
-		const keys = this.isTool ? [identity.fingerprint, ...own.slice(1)] : own;
-		const { unknown } = this;
-		return this.take(itemIndex, keys) ?? (unknown && this.add(itemIndex, { unknown }));
+		return this.earlier.find(this.isTool ? [identity.fingerprint, ...own.slice(1)] : own);
 	}
 
 	/**
-	 * Gives an item that failed before it was identified, such as by the credential, the payment of its
-	 * index, made for the same choices: in n8n's Retry, it has the index and the input of the execution
+	 * The payment of an item that failed before it was identified, such as by the credential: that of its
+	 * index, made for the same choices. In n8n's Retry, it has the index and the input of the execution
 	 * that has paid.
 	 */
-	private assignPlace(itemIndex: number): Payment | undefined {
+	private findByPlace(itemIndex: number): Payment | undefined {
 		if (this.isTool) return undefined;
-		const payment = this.paymentsOf(itemIndex).find(
+		return this.paymentsOf(itemIndex).find(
 			(one) => one.choices === this.choices && this.earlier.isUsable(one),
 		);
-		return payment && this.use(itemIndex, payment);
-	}
-
-	/** Gives an item the first payment with one of the keys, unless it has one. */
-	private take(itemIndex: number, keys: string[]): Payment | undefined {
-		const payment = this.used.get(itemIndex) ?? this.earlier.find(keys);
-		return payment && this.use(itemIndex, payment);
 	}
 
 	/**
