@@ -9,7 +9,7 @@ module.exports = {
 	testEnvironment: '<rootDir>/test/environment.cjs',
 	runtime: '<rootDir>/test/runtime.cjs',
 	// On a busy machine the seconds of the default are over before an image is drawn.
-	testTimeout: 30_000,
+	testTimeout: 60_000,
 	// Tests on the engine wait for a third of their time. Each worker loads n8n, so no more than two are
 	// begun beyond one for each core.
 	maxWorkers: require('node:os').availableParallelism() + 2,

@@ -1,4 +1,4 @@
-const LONGEST_S = 20;
+const LONGEST_S = 50;
 
 /**
  * Waits, by looking again and again, until something is so. Gives up before jest ends the test:

@@ -14,7 +14,6 @@ import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameter
 import type { KnownItems } from '../shared/run/itemFacts';
 import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
-import { sumOf } from '../shared/run/tally';
 import { runNode } from '../shared/run/runNode';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
@@ -119,24 +118,10 @@ async function waitForImages(
 	const toOutput = hasSecondOutput(first);
 	const intervalMs = first.milliseconds('pollInterval');
 	const run = await openRun(context, readLimits(first));
-	const { tally } = run;
-	/** By task ID, the types that its items name. */
-	const typesOf = new Map<string, Set<string | undefined>>();
 	const read = (itemIndex: number) => {
 		const item = new ItemParameters(context, itemIndex);
 		const image = readFinishedImage(item);
-		if (image !== undefined) return { image };
-		const wait = readWait(item);
-		const { taskId, taskType } = wait.task;
-		const types = typesOf.get(taskId) ?? new Set();
-		// Several items may have the same task, which was paid for once; without a type it is any one.
-		const isAny = types.has(undefined) || (taskType === undefined && types.size > 0);
-		if (!isAny && !types.has(taskType)) {
-			tally.tasks += 1;
-			tally.estimatedCost = sumOf([tally, wait.facts]);
-		}
-		typesOf.set(taskId, types.add(taskType));
-		return { wait };
+		return image === undefined ? { wait: readWait(item) } : { image };
 	};
 	try {
 		const count = context.getInputData().length;
@@ -144,8 +129,8 @@ async function waitForImages(
 		const entries = await waitForTasks(run, count, read, options);
 		addHints(context, run.hints);
 		const isOpen = entries.some(({ done }) => done === undefined);
-		if (isOpen) return await suspend(context, entries, tally);
-		const result = resultOf(entries, tally);
+		if (isOpen) return await suspend(context, entries, run.tally);
+		const result = resultOf(entries, run.tally);
 		const done = { ...result, items: withInputFieldsOfFailed(context, result.items) };
 		const { items, open } = finishRun(context, done, addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];

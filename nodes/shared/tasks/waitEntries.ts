@@ -30,6 +30,21 @@ export function countTasks(entries: WaitEntry[]): number {
 }
 
 /**
+ * The waits without those for a task that another one waits for as well: it was paid for once. A task
+ * without a type is any one with its ID.
+ */
+export function distinctWaits(waits: TaskWait[]): TaskWait[] {
+	const typesOf = new Map<string, Set<TaskRef['taskType']>>();
+	return waits.filter(({ task: { taskId, taskType } }) => {
+		const types = typesOf.get(taskId) ?? new Set();
+		const isAny = types.has(undefined) || (taskType === undefined && types.size > 0);
+		const isKnown = isAny || types.has(taskType);
+		typesOf.set(taskId, types.add(taskType));
+		return !isKnown;
+	});
+}
+
+/**
  * The tasks of a batch, also the failed ones: what is at the path of one of them, perhaps with an ID
  * of both kinds, is no other task.
  */

@@ -7,10 +7,17 @@ import type { ItemParameters } from '../parameters/itemParameters';
 import type { KnownItems } from '../run/itemFacts';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
-import { addImages } from '../run/tally';
+import { addImages, sumOf } from '../run/tally';
 import { chargeOfInput, readTask, taskItem, taskKey, type ImageOfItem } from './taskReference';
 import { TaskWaiter, type FinishedTask, type OpenTask, type TaskWait } from './taskWaiter';
-import { allTasks, countTasks, listTasks, withOutput, type WaitEntry } from './waitEntries';
+import {
+	allTasks,
+	countTasks,
+	distinctWaits,
+	listTasks,
+	withOutput,
+	type WaitEntry,
+} from './waitEntries';
 
 /** Reads the wait of an item from its parameters. @throws NodeOperationError */
 export function readWait(item: ItemParameters): TaskWait {
@@ -63,6 +70,12 @@ export async function waitForTasks(
 				waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), allTasks(entries));
 				return await endOfWait(waits, itemIndex, waiter.wait(wait, limitMs));
 			};
+		},
+		checkAll: () => {
+			const all = distinctWaits(entries.flatMap(({ wait }) => wait ?? []));
+			run.tally.tasks = all.length;
+			run.tally.estimatedCost = sumOf(all.map(({ facts }) => facts));
+			return [];
 		},
 		known: { ...known, rescue: RESCUE, listUnreturned: () => listTasks(entries) },
 	});
