@@ -1,9 +1,9 @@
-/** What is paid for is paid once, and comes out: batches, On Error settings, Retry On Fail. */
+/** What is paid for in a batch comes out, whatever becomes of the other items. */
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Fault } from '../../../simulator/gateway.mjs';
 import { sharedBench } from '../opened.mjs';
-import { NODE, reachedAgain, workflowOf, type Settings } from '../workbench.mjs';
+import { NODE } from '../workbench.mjs';
 
 const bench = sharedBench();
 
@@ -104,92 +104,14 @@ describe('Stop Workflow', () => {
 	});
 });
 
-describe('Retry On Fail, five tries', () => {
-	const RETRY = { retryOnFail: true, maxTries: 5, waitBetweenTries: 1 };
-	const prompts = numbered(8);
-	const once = { match: 'number 7.', times: 1 };
-
-	test.each<[string, string, Fault, Settings['onError'], number, RegExp | undefined]>([
-		['is refused once', 'sync', { ...refused, times: 1 }, undefined, 9, undefined],
-		['cannot be downloaded once', 'sync', { ...noImage, times: 1 }, undefined, 8, undefined],
-		[
-			'has no response',
-			'sync',
-			{ call: 'sync', kind: 'cutAfter', ...once },
-			'continueRegularOutput',
-			8,
-			/^The outcome is unknown/,
-		],
-		['has no response', 'submit', { ...unknown, ...once }, undefined, 8, /^The outcome is unknown/],
-		[
-			'has no response',
-			'wait',
-			{ ...unknown, ...once },
-			'continueErrorOutput',
-			8,
-			/^The outcome is unknown/,
-		],
-	])(
-		'one item %s (mode %s): each is paid for once',
-		async (_, mode, fault, onError, sent, said) => {
-			bench.gateway.setFaults([fault]);
-			const parameters = { prompt: PROMPT, mode, options: { pollInterval: 1 } };
-			const settings = { ...RETRY, onError };
-			const result = await bench.run('imageGeneration', parameters, asItems(prompts), settings);
-			expect(Object.values(bench.gateway.paidByPrompt)).toEqual(Array(8).fill(1));
-			expect(paidCalls()).toBe(sent);
-			const rows = [...result.json(NODE, 0), ...result.json(NODE, 1)];
-			const message = result.error?.message ?? rows.find(({ error }) => error)?.error;
-			if (said !== undefined) expect(message).toMatch(said);
-			else expect(result.output(NODE).filter(({ binary }) => binary)).toHaveLength(8);
-		},
-	);
-
-	test.each([
-		[0, undefined],
-		[3, 'continueRegularOutput'],
-		[7, 'continueErrorOutput'],
-	] as const)('the task of item %i fails: it is submitted once (%s)', async (index, onError) => {
-		const some = [...prompts];
-		some[index] += ' [fail]';
-		const result = await bench.run(
-			'imageGeneration',
-			{ prompt: PROMPT, mode: 'wait', options: { pollInterval: 1 } },
-			asItems(some),
-			{ ...RETRY, onError },
-		);
-		expect(Object.values(bench.gateway.paidByPrompt)).toEqual(Array(8).fill(1));
-		expect(bench.gateway.count('submit')).toBe(8);
-		if (onError !== undefined) {
-			expect(result.output(NODE).filter(({ binary }) => binary)).toHaveLength(7);
-		} else expect(result.error?.message).toMatch(/ended with the status "failed"/);
-	});
-
-	test('Image Wait: a second try asks for what is missing', async () => {
-		const ids = await bench.submit(...prompts);
-		bench.gateway.setFaults([{ ...noTask, times: 1 }]);
-		const tasks = ids.map((taskId) => ({ taskId }));
-		const result = await bench.run('imageWait', {}, tasks, RETRY);
-		expect(result.json(NODE).map(({ taskId }) => taskId)).toEqual(ids);
-		expect(bench.gateway.paid).toBe(8);
-	});
-
-	test.each([
-		['an owl', undefined],
-		// An item that fails at the end leaves the notes of the first run behind.
-		['an owl [fail]', 'continueErrorOutput'],
-	] as const)('two runs of one node are not confused (%s)', async (last, onError) => {
-		// The node is reached twice: its second run has the same items and must pay for itself.
-		const parameters = { prompt: PROMPT, mode: 'wait', options: { pollInterval: 1 } };
-		const workflow = workflowOf('imageGeneration', parameters, { ...RETRY, onError });
-		const input = asItems(['a fox', last]).map((json) => ({ json }));
-		const result = await bench.host.run(reachedAgain(workflow, 2), { input });
-		expect(result.runData[NODE]).toHaveLength(2);
-		expect(bench.gateway.paidByPrompt).toEqual({ 'a fox': 2, [last]: 2 });
-		const ids = [0, 1].map((run) => result.json(NODE, 0, run)[0]!.taskId);
-		expect(ids[0]).toEqual(expect.any(String));
-		expect(new Set(ids).size).toBe(2);
-	});
+test('Image Wait with Retry On Fail: a second try asks for what is missing', async () => {
+	const ids = await bench.submit(...numbered(8));
+	bench.gateway.setFaults([{ ...noTask, times: 1 }]);
+	const retry = { retryOnFail: true, waitBetweenTries: 1 };
+	const tasks = ids.map((taskId) => ({ taskId }));
+	const result = await bench.run('imageWait', {}, tasks, retry);
+	expect(result.json(NODE).map(({ taskId }) => taskId)).toEqual(ids);
+	expect(bench.gateway.paid).toBe(8);
 });
 
 test('30 tasks through one Image Wait while half of all polls fail: all come back', async () => {
