@@ -1,7 +1,7 @@
 import { underSettings } from '../protocol/credential';
 import { isGatewayError, needsHttps } from '../protocol/errorBody';
 import { saysFailure } from '../protocol/models';
-import type { HttpResponse } from '../protocol/outcome';
+import { hasNoModel, type HttpResponse } from '../protocol/outcome';
 import { isOutOfQuota } from '../protocol/quota';
 import type { RequestPlan } from '../protocol/requestPlan';
 
@@ -37,10 +37,15 @@ const refusesTasks: Fits = (response, plan, said) => {
 	return /\basync\b(?!\\?["']?\s*:)/i.test(response.text.slice(0, LONGEST_READ));
 };
 
-/** Whether a paid request was refused for its model; a wrong address says 404 without a word of it. */
-const refusesModel: Fits = ({ httpCode }, { paid }, said) =>
+/** In words, a refusal for the model, which an error about a wrong address has none of. */
+const ABOUT_MODEL = /\bmodels?\b|模型|no endpoints found/i;
+
+/** Whether a paid request was refused for its model. */
+const refusesModel: Fits = (response, { paid }, said) =>
 	paid &&
-	(/incorrect model id/i.test(said) || (httpCode === 404 && /\bmodels?\b|模型/i.test(said)));
+	(hasNoModel(response) ||
+		/incorrect model id/i.test(said) ||
+		(response.httpCode === 404 && ABOUT_MODEL.test(said)));
 
 /** Whether an edit was refused in a way that says nothing about its contents. Only edits have files. */
 const refusesEdits: Fits = (response, plan, said) =>

@@ -141,24 +141,50 @@ const unwrapped = (part: unknown): unknown =>
 function resultContent(result: unknown): string | JsonObject[] {
 	if (typeof result === 'string') return filesInText(result) ?? result;
 	const parts = Array.isArray(result) ? result.map(unwrapped) : result;
-	return isContent(parts) ? parts.flatMap(contentBlocks) : (JSON.stringify(parts) ?? '');
+	return isContent(parts) ? parts.flatMap(resultBlocks) : (JSON.stringify(parts) ?? '');
 }
 
 /**
- * The blocks of a result in JSON that has files in it: n8n's agents write the parts of an MCP tool's
- * result as text, the newest ones as `response` of an item. Undefined for any other text, because
- * the JSON of an API must reach the model as it is.
+ * The blocks of a part of a tool's result. Of one that can't be sent, such as a sound, the model is
+ * told: the person can't change it, and the tool has run.
+ */
+function resultBlocks(part: unknown): JsonObject[] {
+	try {
+		return contentBlocks(part);
+	} catch (error) {
+		if (!(error instanceof GatewayError)) throw error as Error;
+		return contentBlocks(`[${error.problem.message}]`);
+	}
+}
+
+/**
+ * Where the parts of an MCP tool's result are: n8n's agents write them as text, the newest ones as
+ * `response` of an item, or only the structured content, in which servers repeat them.
+ */
+const PLACES_OF_PARTS = ['response', 'content', 'result'];
+
+/**
+ * The blocks of a result in JSON that has files in it. Undefined for any other text, because the JSON
+ * of an API must reach the model as it is.
  */
 function filesInText(text: string): JsonObject[] | undefined {
 	if (!/^[[{]/.test(text)) return undefined;
 	const value = parseJson(text);
 	const item: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
-	const { response: parts = value, ...others } =
-		isJsonObject(item) && 'response' in item ? item : {};
+	const place = isJsonObject(item)
+		? PLACES_OF_PARTS.find((name) => isContent(item[name]))
+		: undefined;
+	const parts = place === undefined ? value : (item as JsonObject)[place];
 	if (!isContent(parts) || !parts.some(hasBytes)) return undefined;
-	// An MCP server's structured content is beside its parts.
-	const beside = Object.keys(others).length === 0 ? [] : [JSON.stringify(others)];
-	return [...parts, ...beside].flatMap(contentBlocks);
+	const others = place === undefined ? {} : { ...(item as JsonObject), [place]: undefined };
+	// What is beside them may repeat their bytes.
+	const bytes = new Set(
+		parts.flatMap(({ data, resource }) => [data, isJsonObject(resource) && resource.blob]),
+	);
+	const beside = JSON.stringify(others, (_, part: unknown) =>
+		typeof part === 'string' && bytes.has(part) ? '(see above)' : part,
+	);
+	return [...parts, ...(beside === '{}' ? [] : [beside])].flatMap(resultBlocks);
 }
 
 const isContent = (parts: unknown): parts is JsonObject[] =>

@@ -113,7 +113,9 @@ function readFile(part: JsonObject) {
 function fileOfBytes(base64: string, claimed: string): JsonObject {
 	const start = Buffer.from(base64.slice(0, 2 * FIRST_BYTES), 'base64');
 	const type = detectImageType(start) ?? detectPdf(start) ?? claimed.toLowerCase();
-	if (type.startsWith('image/') || type === 'application/pdf') return bytesBlock(type, base64);
+	// A drawing as SVG is a text, which models refuse as an image.
+	const isImage = type.startsWith('image/') && type !== 'image/svg+xml';
+	if (isImage || type === 'application/pdf') return bytesBlock(type, base64);
 	const bytes = Buffer.from(base64, 'base64');
 	if (/audio|video/.test(type) || !isText(bytes))
 		throw notSent(`a file of the type "${quote(type)}"`);

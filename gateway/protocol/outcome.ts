@@ -56,11 +56,20 @@ export function withLocationOnly(outcome: Outcome): Outcome {
  * outcome: it may have been charged.
  */
 export function wasNotAccepted(outcome: Outcome): boolean {
-	if (outcome.kind === 'response') return isRefusal(outcome.httpCode, outcome.headers.location);
+	if (outcome.kind === 'response') {
+		return hasNoModel(outcome) || isRefusal(outcome.httpCode, outcome.headers.location);
+	}
 	// The status in the head of a partial response decides.
 	if (outcome.httpCode !== undefined) return isRefusal(outcome.httpCode);
 	return wasNeverSent(outcome.fault);
 }
+
+/** Whether a gateway knows nobody who has the model: some say so with a 503. */
+export const hasNoModel = ({ httpCode, json }: HttpResponse): boolean =>
+	httpCode >= 400 &&
+	isJsonObject(json) &&
+	isJsonObject(json.error) &&
+	json.error.code === 'model_not_found';
 
 /**
  * Whether a status means that the request wasn't accepted. With 501 the server has no such endpoint

@@ -24,6 +24,9 @@ const MONEY = [
 	/(余额|额度|配额)已?(不足|用尽|用完)|欠费|saldo insuficiente|solde insuffisant/,
 ];
 
+/** Words about a quota of nothing, which no wait raises, whatever else is said of one. */
+const NO_QUOTA = /\bquota exceeded ([a-z#]{1,40} ){0,12}limit 0\b/;
+
 /** The words of a message with single spaces, numbers as `#` or `0`, and without addresses. */
 function wordsOf(message: string): string {
 	const tokens = message.slice(0, LONGEST_MESSAGE).toLowerCase().split(/\s/);
@@ -38,12 +41,14 @@ function wordsOf(message: string): string {
 /** Whether a message is about missing quota or money and not about the request rate. */
 export function speaksOfMoney(message: string): boolean {
 	const words = wordsOf(message);
-	return MONEY.some((pattern) => pattern.test(words)) && !RATE.test(words);
+	return (
+		NO_QUOTA.test(words) || (MONEY.some((pattern) => pattern.test(words)) && !RATE.test(words))
+	);
 }
 
 /** Types and codes of errors about money, which decide before all others. */
 const QUOTA_CODE =
-	/budget.?exceeded|insufficient.?([a-z]{1,10}.)?(quota|balance|credits?|funds)|usage.?limit.?(reached|exceeded)|exceeded.?current.?quota|arrearage|overdue/i;
+	/budget.?exceeded|insufficient.?([a-z]{1,10}.)?(quota|balance|credits?|funds)|usage.?limit.?(reached|exceeded)|exceeded.?current.?quota|arrearage|overdue|billing.?not.?active/i;
 
 /**
  * Whether a response says that quota or money is missing, whatever its status: some gateways send

@@ -1,9 +1,18 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
+import { isToolCall } from '../../gateway/messages/chat';
 import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
-import type { JsonObject } from '../../gateway/util/json';
+import { isJsonObject, type JsonObject } from '../../gateway/util/json';
 import type { Payment, PaymentResult } from '../shared/payments/payment';
 import { openPayments } from '../shared/payments/storedPayments';
 import { runIndexOf } from '../shared/run/runContext';
+
+/** What all models of a try share. */
+interface Try {
+	/** The payments that it has made or used, the last one last. */
+	held: Set<Payment>;
+	/** Whether a message got no response. */
+	isBroken: boolean;
+}
 
 /** By list of payments, the open models in this process that share it. */
 const openModels = new WeakMap<Payment[], Set<ChatPaymentLog>>();
@@ -13,6 +22,9 @@ const openModels = new WeakMap<Payment[], Set<ChatPaymentLog>>();
  * used once, and only by another try of the node that called it: in the same execution and run, after
  * all models of the earlier try were closed. A message with an unknown outcome is refused for the
  * rest of the execution.
+ *
+ * Where each message got its response and the node has failed nonetheless, it failed by the last one,
+ * which its parser may not have understood. Its message is sent again, unless it asks for a tool.
  */
 export class ChatPaymentLog {
 	/** What all payments of this model are known by. */
@@ -23,8 +35,7 @@ export class ChatPaymentLog {
 	/** The problem of all messages, if this execution can't read the record. */
 	private readonly unknown?: Problem;
 
-	/** The payments that this try has made or used, shared by all its models. */
-	private readonly held: Set<Payment>;
+	private readonly shared: Try;
 
 	/** Whether the engine may run the calling node again; otherwise responses aren't recorded. */
 	private readonly mayRunAgain: boolean;
@@ -45,7 +56,8 @@ export class ChatPaymentLog {
 		[this.payments, this.unknown] = [payments, unknown];
 		const open = openModels.get(this.payments) ?? new Set();
 		openModels.set(this.payments, open);
-		this.held = [...open].find(({ place }) => this.isOwn(place))?.held ?? new Set();
+		const other = [...open].find(({ place }) => this.isOwn(place));
+		this.shared = other?.shared ?? { held: new Set(), isBroken: false };
 		open.add(this);
 	}
 
@@ -57,12 +69,12 @@ export class ChatPaymentLog {
 	take(fingerprint: string): JsonObject | undefined {
 		const same = this.payments.filter((payment) => payment.fingerprint === fingerprint);
 		const earlier =
-			same.find((one) => !one.result.unknown && this.isOwn(one) && !this.held.has(one)) ??
+			same.find((one) => !one.result.unknown && this.isOwn(one) && !this.shared.held.has(one)) ??
 			same.find((one) => one.result.unknown);
 		const { unknown = this.unknown, message } = earlier?.result ?? {};
 		if (unknown !== undefined) throw new UnknownOutcomeError(unknown);
 		if (earlier === undefined) return undefined;
-		this.held.add(earlier);
+		this.shared.held.add(earlier);
 		return message;
 	}
 
@@ -71,15 +83,28 @@ export class ChatPaymentLog {
 		if (result.unknown === undefined && !this.mayRunAgain) return;
 		const payment = { ...this.place, fingerprint, result };
 		this.payments.push(payment);
-		this.held.add(payment);
+		this.shared.held.add(payment);
+	}
+
+	/** Records that a message got no response, by which the node may fail. */
+	noteFailure(): void {
+		this.shared.isBroken = true;
 	}
 
 	/** Called when the model isn't needed any more. */
 	close(): void {
-		openModels.get(this.payments)?.delete(this);
+		const open = openModels.get(this.payments);
+		if (open?.delete(this) !== true || this.shared.isBroken) return;
+		if ([...open].some(({ shared }) => shared === this.shared)) return;
+		const last = [...this.shared.held].at(-1);
+		const isEnd = last?.result.message !== undefined && !asksForTool(last.result.message);
+		if (isEnd) this.payments.splice(this.payments.indexOf(last), 1);
 	}
 
 	private isOwn({ source, runIndex }: Pick<Payment, 'source' | 'runIndex'>): boolean {
 		return source === this.place.source && runIndex === this.place.runIndex;
 	}
 }
+
+const asksForTool = ({ content }: JsonObject): boolean =>
+	Array.isArray(content) && content.some((block) => isJsonObject(block) && isToolCall(block));

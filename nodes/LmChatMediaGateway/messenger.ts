@@ -102,6 +102,7 @@ export class Messenger {
 			return response;
 		} catch (error) {
 			const failure = failureOf(error, UNREADABLE);
+			payments.noteFailure();
 			if (failure instanceof UnknownOutcomeError) {
 				payments.add(fingerprint, { unknown: failure.problem });
 			}

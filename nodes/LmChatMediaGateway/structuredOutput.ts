@@ -1,3 +1,5 @@
+import { jsonInText } from '../../gateway/messages/jsonResponse';
+import { isJsonObject } from '../../gateway/util/json';
 import { quote } from '../../gateway/util/text';
 
 /** A response, as LangChain hands it on. */
@@ -33,9 +35,12 @@ export function structuredOutput(
 	const { description = 'Takes the answer. Call it to answer.' } = schema;
 	return model.bindTools([{ name, description, schema }]).pipe((answer) => {
 		const call = answer.tool_calls?.find((one) => one.name === name);
-		if (includeRaw) return { raw: answer, parsed: call?.args ?? null };
-		if (call === undefined) throw new Error(withoutFields(answer));
-		return call.args;
+		// A prompt may ask for JSON in the text.
+		const inText = call === undefined ? jsonInText(answer.text) : undefined;
+		const fields = call?.args ?? (isJsonObject(inText) ? inText : undefined);
+		if (includeRaw) return { raw: answer, parsed: fields ?? null };
+		if (fields === undefined) throw new Error(withoutFields(answer));
+		return fields;
 	});
 }
 

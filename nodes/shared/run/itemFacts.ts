@@ -113,5 +113,12 @@ export function detailsOf({ error, details, message }: IDataObject): IDataObject
 	return found as IDataObject | undefined;
 }
 
-/** The fields of an item; a failed one has those of its task in its details. */
-export const fieldsOf = (json: IDataObject = {}): IDataObject => ({ ...detailsOf(json), ...json });
+/**
+ * What an item says of its task. A failed one says it in its details: the engine adds the fields of its
+ * input, which may be about another task.
+ */
+export function fieldsOf(json: IDataObject = {}): IDataObject {
+	const details = detailsOf(json);
+	if (details === undefined) return json;
+	return details.taskId === json.taskId ? { ...json, ...details } : details;
+}

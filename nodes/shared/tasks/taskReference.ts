@@ -56,8 +56,10 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 
 function readTaskId(item: ItemParameters): string {
 	const id = fieldsOf(item.input?.json).taskId;
-	const chosen = item.optionalText('taskId', 'Task ID', ADVICE) ?? nonEmptyString(id);
-	const taskId = chosen?.trim();
+	const entered = item.optionalText('taskId', 'Task ID', ADVICE);
+	// By default, the field reads the ID of an item. That of a failed one is in its details.
+	const isOfItem = entered === undefined || entered === item.input?.json.taskId;
+	const taskId = (isOfItem ? nonEmptyString(id) : entered)?.trim();
 	if (taskId === undefined) throw item.error("'Task ID' is empty", adviceWithoutId(item));
 	// What a person pastes from an error may be several IDs. That of the item is a gateway's own.
 	const isOne = taskId.length <= LONGEST_ID && (String(id) === taskId || !/[\s,;]/.test(taskId));
@@ -71,13 +73,16 @@ const LONGEST_ID = 2000;
 const ADVICE = 'Connect a node that submits tasks, or enter one task ID for each item.';
 
 function adviceWithoutId({ input }: ItemParameters): string {
-	const { dryRun, outcome, note } = input?.json ?? {};
+	const { dryRun, outcome, note } = fieldsOf(input?.json);
 	if (dryRun === true) {
 		return "The input item comes from a dry run: no task was submitted. Turn off 'Dry Run' in the node that submits.";
 	}
 	// As in the list of payments in the error of a failed batch.
 	if (outcome === 'unknown') {
 		return "The outcome of this request is unknown. Check the usage log in the gateway's console before you send it again.";
+	}
+	if (detailsOf(input?.json ?? {}) !== undefined) {
+		return 'The input item has failed without a task: its request was not accepted. Its other fields are those of its own input.';
 	}
 	if (input?.binary !== undefined) {
 		return 'The input item has a file but no task ID. A gateway without tasks responds with the finished image: then there is nothing to wait for.';

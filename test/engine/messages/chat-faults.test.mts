@@ -170,6 +170,23 @@ describe('Retry On Fail', () => {
 		expect(hints).toContainEqual(expect.stringContaining('already paid'));
 	});
 
+	test('an answer that the node could not use is asked for again, and no other', async () => {
+		scene.reply = (response, body, count) =>
+			reply([text(`answer ${count}`)], 'end_turn')(response, body, count);
+		const seen: string[] = [];
+		await scene.bench.run(
+			{},
+			async (supply) => {
+				const words = [hello, [new HumanMessage('As JSON?')]];
+				for (const asked of words) seen.push((await ask(await supply(), 'invoke', asked)).text);
+				throw new Error("Model output doesn't fit required format");
+			},
+			TRIES,
+		);
+		const again = [3, 4].flatMap((count) => ['answer 1', `answer ${count}`]);
+		expect(seen).toEqual(['answer 1', 'answer 2', ...again]);
+	});
+
 	test('in a loop the same message is a new one', async () => {
 		let runs = 0;
 		const { data } = await scene.bench.run({}, async (supply) => {

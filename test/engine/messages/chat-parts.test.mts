@@ -234,6 +234,22 @@ describe('structured output', () => {
 		});
 	});
 
+	// n8n's Evaluation asks for JSON in the text, and models obey.
+	test.each(['{"score": 5}', '```json\n{"score": 5}\n```'])(
+		'takes the fields from a text: %s',
+		async (said) => {
+			const server = await opened(
+				serve((_, response) => sendJson(response, { content: [{ type: 'text', text: said }] })),
+			);
+			await (
+				await ChatBench.at(server.url)
+			).with({}, async (supply) => {
+				const output = (await supply()).withStructuredOutput(SCHEMAS[1]![1]);
+				await expect(output.invoke('A score?')).resolves.toEqual({ score: 5 });
+			});
+		},
+	);
+
 	test('fails with what came in place of the fields', async () => {
 		const { error } = await bench.run({}, async (supply) => {
 			await (await supply()).withStructuredOutput(SCHEMAS[1]![1]).invoke('Say hello');

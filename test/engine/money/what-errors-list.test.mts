@@ -46,6 +46,51 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 		expect(asked.json(NODE)).toMatchObject([{ taskId, taskType: 'generation' }]);
 	});
 
+	test('a failed edit on its way to Image Wait is not the image that it was to edit', async () => {
+		const P = 'n8n-nodes-media-gateway';
+		const edit = (prompt: string) => ({
+			...{ mode: 'wait', model: byName(MODEL), prompt },
+			options: { maxWait: 5 },
+		});
+		const workflow = (prompt: string) => ({
+			nodes: [
+				{ name: 'Start', type: 'n8n-nodes-base.manualTrigger' },
+				{
+					name: 'Draw',
+					type: `${P}.imageGeneration`,
+					parameters: { mode: 'wait', model: byName(MODEL), prompt: 'a boat' },
+				},
+				{
+					name: 'Edit',
+					type: `${P}.imageEdit`,
+					onError: 'continueErrorOutput' as const,
+					parameters: edit(prompt),
+				},
+				{ name: NODE, type: `${P}.imageWait`, onError: 'continueRegularOutput' as const },
+			],
+			connections: {
+				Start: { main: [[{ node: 'Draw', type: 'main', index: 0 }]] },
+				Draw: { main: [[{ node: 'Edit', type: 'main', index: 0 }]] },
+				Edit: { main: [[], [{ node: NODE, type: 'main', index: 0 }]] },
+			},
+		});
+		const late = await bench.host.run(workflow('[slow 99] a red boat') as never);
+		expect(late.json(NODE)).toMatchObject([
+			{
+				error: expect.stringContaining('still open'),
+				details: { taskType: 'edit', prompt: '[slow 99] a red boat' },
+			},
+		]);
+		bench.gateway.setFaults(failing('a blue boat'));
+		const refused = await bench.host.run(workflow('a blue boat') as never);
+		expect(refused.json(NODE)).toMatchObject([
+			{
+				error: "'Task ID' is empty",
+				details: { description: expect.stringContaining('failed without a task') },
+			},
+		]);
+	});
+
 	test('entries without a task or image fail alone, with advice', async () => {
 		const [taskId] = await bench.submit('a fox');
 		const list = [

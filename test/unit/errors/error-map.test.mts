@@ -46,6 +46,11 @@ const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string =
 const NO_FLAG = "Unknown parameter: 'async'.";
 const NO_THINKING = 'The `content[].thinking` in the thinking mode must be passed back to the API.';
 const NO_MODEL = 'The model or endpoint paint-9 does not exist or you do not have access to it.';
+const NO_CHANNEL = {
+	message: 'No available channel for model paint-9 under group default (distributor)',
+	...{ type: 'new_api_error', code: 'model_not_found' },
+};
+const NO_ENDPOINT = 'No endpoints found for deepseek/deepseek-chat-v3.1:free.';
 const NO_HEADER = 'Either x-config or x-provider header is required';
 const ENDPOINT = '/api/v1/images/generations?async=true';
 const gone = at(ENDPOINT, saying(404, `Invalid URL (POST ${ENDPOINT})`));
@@ -83,6 +88,13 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 	['404 of Ark for a model', submit, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
 	['the same of an edit', edit, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
 	['the same of a message', message, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
+	[
+		'503 of new-api',
+		submit,
+		response(503, { error: NO_CHANNEL }),
+		/available to .*\(503\): No avail.*'Model'/,
+	],
+	['404 of OpenRouter', message, saying(404, NO_ENDPOINT), /available to .*\(404\): No endp/],
 	['404 of an edit', edit, at('/v1/images/edits', saying(404, 'no')), /another 'Edit Format'/],
 	['415 of an edit', edit, saying(415, 'no'), /doesn't take this edit \(415\): no \| /],
 	['400 for a header', sync, saying(400, NO_HEADER), /\(400\): Either .*'Additional Headers'/],

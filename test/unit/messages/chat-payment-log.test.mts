@@ -65,6 +65,7 @@ describe('a response', () => {
 		first.add('a', { message: { id: 1 } });
 		first.add('a', { message: { id: 2 } });
 		expect(messageOf(first)).toBeUndefined();
+		first.noteFailure();
 		first.close();
 		for (let count = 0; count < 2; count += 1) {
 			const later = open();
@@ -74,6 +75,7 @@ describe('a response', () => {
 				undefined,
 				undefined,
 			]);
+			later.noteFailure();
 			later.close();
 			later.close();
 		}
@@ -89,6 +91,21 @@ describe('a response', () => {
 		expect(messageOf(open())).toBeUndefined();
 	});
 
+	test('is asked for again if it is the last one of a try without a failed message', () => {
+		const { open } = storage();
+		const [first, other] = [open(), open()];
+		first.add('a', { message: { id: 1 } });
+		other.add('b', { message: { id: 2 } });
+		first.close();
+		other.close();
+		const second = open();
+		expect([second.take('a'), second.take('b')]).toEqual([{ id: 1 }, undefined]);
+		// It has paid for images, perhaps.
+		second.add('b', { message: { content: [{ type: 'tool_use' }] } });
+		second.close();
+		expect(messageOf(open(), 'b')).toBeDefined();
+	});
+
 	test.each<[string, Place]>([
 		['another run', { run: 1 }],
 		['another root node', { root: 'Other', parent: 'Other' }],
@@ -98,6 +115,7 @@ describe('a response', () => {
 		const { open } = storage();
 		const first = open();
 		first.add('a', { message: {} });
+		first.noteFailure();
 		first.close();
 		expect(messageOf(open(place))).toBeUndefined();
 	});

@@ -92,9 +92,39 @@ describe("a tool's result that n8n's agents have written as JSON", () => {
 		expect(sent(JSON.stringify(result))).toEqual(blocks);
 	});
 
-	test('is refused if the model would see only the Base64 of a file', () => {
-		const sound = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' };
-		expect(() => sent(JSON.stringify([{ response: [said, sound] }]))).toThrow('"audio/wav"');
+	test.each([
+		['a sound', { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' }, 'audio/wav'],
+		[
+			'an archive',
+			{ type: 'resource', resource: { mimeType: 'application/zip', blob: 'UEsDBAAA' } },
+			'application/zip',
+		],
+	])('tells the model of %s, which it can not get', (_, part, type) => {
+		const told = text(
+			`[The message contains a file of the type "${type}", which can't be sent to the model]`,
+		);
+		expect(sent(JSON.stringify([{ response: [said, part] }]))).toEqual([said, told]);
+	});
+
+	// The file system's server, FastMCP for Python, and one that has the bytes under a name of its own.
+	test.each<[string, object]>([
+		['content', { content: [said, shot] }],
+		['result', { result: [said, { ...shot, annotations: null }] }],
+		['a field of its own', { imageData: PNG, width: 1 }],
+	])('has its image once, where the structured content repeats it in %s', (name, structured) => {
+		const whole = sent(JSON.stringify([{ response: [said, shot], structuredContent: structured }]));
+		expect(whole).toEqual([said, image, text(expect.stringContaining('(see above)') as never)]);
+		expect(JSON.stringify(whole).split(PNG)).toHaveLength(2);
+		// An older agent has the structured content alone.
+		const isRead = name !== 'a field of its own';
+		if (isRead) expect(sent(JSON.stringify(structured))).toEqual([said, image]);
+	});
+
+	test('has a drawing as text', () => {
+		const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+		const data = Buffer.from(svg).toString('base64');
+		const part = { type: 'image', data, mimeType: 'image/svg+xml' };
+		expect(sent(JSON.stringify([part]))).toEqual([text(svg)]);
 	});
 
 	test.each<[string, unknown]>([

@@ -119,6 +119,8 @@ test.each<[number, string, object]>([
 	[429, 'sub2api', { code: 'USAGE_LIMIT_EXCEEDED', message: 'daily usage limit exceeded' }],
 	[403, 'sub2api', { code: 'INSUFFICIENT_BALANCE', message: 'Insufficient account balance' }],
 	[429, 'Gemini', { data: [{ error: { code: 429, message: 'Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.', status: 'RESOURCE_EXHAUSTED' } }] }], // prettier-ignore
+	[429, 'Gemini, without billing', { error: { code: 429, message: 'You exceeded your current quota, please check your plan and billing details. \n* Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 0\nPlease retry in 37.363665079s.', status: 'RESOURCE_EXHAUSTED' } }], // prettier-ignore
+	[429, 'OpenAI', { error: { message: 'Your account is not active, please check your billing details on our website.', type: 'billing_not_active' } }], // prettier-ignore
 	[429, 'Moonshot', { error: { message: 'Your account is suspended', type: 'exceeded_current_quota_error' } }], // prettier-ignore
 	[403, 'SiliconFlow', { code: 30001, message: 'Sorry, your account balance is insufficient' }],
 	[403, 'fal', { detail: 'User is locked. Reason: Exhausted balance. Top up your balance.' }],
