@@ -35,8 +35,8 @@ export type Row = [
 /** What surrounds the nodes: the credential, the source image of edits, and a model list of its own. */
 const world = {
 	apiKey: '',
-	/** How often the key can be read before a placeholder is in its place. */
-	keyReads: Infinity,
+	/** What the credential has in place of its fields once it was read that often. */
+	later: { reads: Infinity, fields: {} as { apiKey?: string; baseUrl?: string } },
 	source: TINY_PNG as Buffer | 'gone',
 	/** Undefined: the gateway's own. */
 	list: undefined as Change['list'],
@@ -46,11 +46,11 @@ let server: OwnServer;
 
 const credentials = {
 	get mediaGatewayApi() {
-		world.keyReads -= 1;
-		const apiKey = world.keyReads >= 0 ? world.apiKey : '<API_KEY>';
+		const { apiKey, later, list } = world;
 		// Model lists are cached by address.
-		const mediaUrl = world.list && `${server.url}/${rows}`;
-		return { apiKey, baseUrl: bench.gateway.url, gatewaySettings: true, mediaUrl };
+		const mediaUrl = list && `${server.url}/${rows}`;
+		const fields = { apiKey, baseUrl: bench.gateway.url, gatewaySettings: true, mediaUrl };
+		return (later.reads -= 1) < 0 ? { ...fields, ...later.fields } : fields;
 	},
 };
 export const bench = sharedBench({ host: { credentials } });
@@ -78,8 +78,8 @@ beforeAll(async () => {
 beforeEach(() => {
 	rows += 1;
 	const [apiKey] = bench.gateway.keys;
-	Object.assign(world, { apiKey, keyReads: Infinity, source: TINY_PNG, list: undefined });
-	world.listReads = 0;
+	const later = { reads: Infinity, fields: {} };
+	Object.assign(world, { apiKey, later, source: TINY_PNG, list: undefined, listReads: 0 });
 });
 
 const form = (value: object | null, more: object = {}) => ({
@@ -191,6 +191,7 @@ const CHANGES: Record<string, Change> = {
 	'number of images': { parameters: options({ n: 2 }) },
 	seed: { parameters: options(byNames({ name: 'seed', value: '8' })) },
 	model: { parameters: { model: byName('plain-image'), ...options({ checkLimits: false }) } },
+	'one prompt, budget': { parameters: { prompt: 'number 2.', ...options({ budget: 0.000001 }) } },
 	'prompts, budget': {
 		parameters: {
 			prompt: '={{ $itemIndex === 2 ? "number 0." : "number 2." }}',
@@ -205,8 +206,11 @@ const CHANGES: Record<string, Change> = {
 	'key renewed': { act: () => void ([, world.apiKey] = bench.gateway.keys) },
 	'key gone': {
 		parameters: options({ checkLimits: false }),
-		// The first try reads it for each of its two items.
-		act: () => void (world.keyReads = 2),
+		act: (failed) => changeLater({ apiKey: '<API_KEY>' }, failed),
+	},
+	address: {
+		parameters: options({ checkLimits: false }),
+		act: () => changeLater({ baseUrl: bench.gateway.url.replace('127.0.0.1', 'localhost') }),
 	},
 	'other credential': {
 		settings: { credentials: { mediaGatewayApi: { id: 'other', name: 'Other' } } },
@@ -231,6 +235,9 @@ const CHANGES: Record<string, Change> = {
 	'no list, budget': { parameters: options({ budget: 0.08 }), list: [false, false] },
 	'list goes, budget': { parameters: options({ budget: 1 }), list: [true, false] },
 };
+/** In a Retry at once; else after the first try, which reads the credential for each of two items. */
+const changeLater = (fields: object, failed?: RunResult): void =>
+	void (world.later = { reads: failed === undefined ? 2 : 0, fields });
 const OTHER_PNG = Buffer.concat([TINY_PNG, Buffer.from([0])]);
 
 /** What errors say. */

@@ -19,7 +19,9 @@ import { bench, play, type Row } from './retries.mjs';
  * changed  What is different when it runs again: in the workflow, the credential, the files, the model
  *          list. With arrows: in one Retry after another.
  * sent     How many paid requests each item has sent in all; with arrows: until each Retry.
- * shown    What comes out for each item, or the error that stops the run and the items that it lists.
+ * shown    What comes out for each item: its image, or the address of it where Download is off, a task,
+ *          an error ("no key, task": the error names the task); `of 0`: that of the prompt of item 0.
+ *          Where an error stops the run: which one, and the items that it lists as paid for.
  * charged  How often each item was charged.
  */
 // prettier-ignore
@@ -44,6 +46,7 @@ const TABLE: Row[] = [
 	['sync',             'refused, image',        'tries',                   'key gone',                     '1 1',       'stops: no key; lists 1',                       '0 1'],
 	['submit',           'refused, image',        'tries, goes on',          'key gone',                     '1 1',       'no key, no key, task',                         '0 1'],
 	['message',          'refused, image',        'tries, goes on',          'key gone',                     '1 1',       'no key, text',                                 '0 1'],
+	['sync',             'image, refused',        'tries',                   'address',                      '1 2',       'image, image',                                 '1 1'],
 	['sync',             'image, image',          'nobody',                  'no list, budget',              '0 0',       'no price, no price',                           '0 0'],
 	['sync',             'image, image',          'tries, goes on',          'list comes, budget',           '1 1',       'image, image',                                 '1 1'],
 	['sync',             'refused, image',        'tries, goes on',          'list goes, budget',            '1 1',       'no price, image',                              '0 1'],
@@ -68,6 +71,7 @@ const TABLE: Row[] = [
 	['sync',             'image, refused',        'Retry',                   'prompt field, mode wait',      '1 2',       'image, image',                                 '1 1'],
 	['form',             'image, refused',        'Retry',                   'prompt field, list comes',     '1 2',       'address, address',                             '1 1'],
 	['sync',             'image, refused, image', 'Retry',                   'prompts, budget',              '1 1 1',     'image of 2, over budget, image of 0',          '1 0 1'],
+	['sync',             'image, refused, image', 'Retry',                   'one prompt, budget',           '1 1 1',     'over budget, over budget, image',              '1 0 1'],
 	['random form',      'image, refused',        'Retry',                   'how it is stored',             '1 2',       'address, address',                             '1 1'],
 	['random form',      'image, refused',        'Retry',                   'how it is written',            '1 2',       'address, address',                             '1 1'],
 	['random form',      'image, refused',        'Retry',                   'the field of a parameter',     '1 2',       'address, address',                             '1 1'],
@@ -82,6 +86,7 @@ const TABLE: Row[] = [
 	['random form',      'image, refused',        'Retry',                   'model',                        '2 2',       'address, address',                             '2 1'],
 	['random edit',      'image, refused',        'Retry',                   'key renewed',                  '1 2',       'image, image',                                 '1 1'],
 	['random edit',      'image, refused',        'Retry',                   'other credential',             '2 2',       'image, image',                                 '2 1'],
+	['submit',           'image, refused',        'Retry',                   'key gone',                     '1 1',       'no key, task, no key',                         '1 0'],
 	['random edit',      'image, refused',        'Retry',                   'file replaced',                '2 2',       'image, image',                                 '2 1'],
 	['random editOfUrl', 'image, refused',        'Retry',                   'source replaced',              '1 2',       'image, image',                                 '1 1'],
 	['random editOfUrl', 'image, refused',        'Retry',                   'source gone → source gone',    '1 1 → 1 1', 'stops: no source; lists 0 → image, no source', '1 0'],
