@@ -3,7 +3,7 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from './built-in-nodes.mjs';
 
 export type Items = N8n.INodeExecutionData[];
-export type Mode = 'manual' | 'trigger';
+export type Mode = 'manual' | 'trigger' | 'integrated';
 
 /** A workflow as n8n exports it; settings and ids may be missing in one written by hand. */
 export interface WorkflowJson {

@@ -192,7 +192,7 @@ export async function itemPerImage(
 					taskType,
 					created,
 					...shown,
-					note: isTool ? note : undefined,
+					note: isTool && note !== undefined ? NOTE_FOR_AGENT : undefined,
 					index,
 				}) as IDataObject,
 				...(file === undefined ? {} : { binary: { [target.binaryPropertyName]: file } }),
@@ -227,6 +227,10 @@ function arranged(
 
 const INLINE_HINT =
 	"'Download' is off, but the gateway sent the image itself: it is in the output as a file and has no address. If the gateway can, set 'Response Format' to 'URL' in the options.";
+
+/** It can't change the node's options, and the next call would be charged as well. */
+const NOTE_FOR_AGENT =
+	"The image was made and charged. The response contained the image itself, so there is no address to give to anybody: don't make it again.";
 
 /**
  * An image in JSON, with what the response says about it; a note in place of megabytes of Base64.

@@ -100,6 +100,10 @@ export const RESCUE =
 export const RESCUE_OF_ONE =
 	"To get it without paying twice, choose 'Retry with currently saved workflow' in Executions; 'Execute step' pays again.";
 
+/** The same where another workflow has called this one, whose retry would call it anew. */
+export const rescueOfCalled = (executionId: string): string =>
+	`To get it without paying twice, retry the sub-workflow's own execution (${executionId}) in Executions; a retry of the workflow that called it pays again.`;
+
 /** Whether a payment was charged: a failed task may have been paid back. */
 export const chargeOf = ({ unknown, failed }: PaymentResult): Charged =>
 	unknown !== undefined || failed === true ? 'maybe' : 'yes';

@@ -18,6 +18,7 @@ import { isTool, runIndexOf, type Run } from '../run/runContext';
 import {
 	RESCUE,
 	RESCUE_OF_ONE,
+	rescueOfCalled,
 	UNREAD_RESPONSE,
 	chargeOf,
 	failureOf,
@@ -292,7 +293,9 @@ export class PaymentLog implements KnownItems {
 				result.unknown === undefined && result.failed !== true && result.lost !== true,
 		);
 		if (!isThere || this.isTool) return '';
-		return this.context.getInputData().length === 1 ? RESCUE_OF_ONE : RESCUE;
+		// What has called this workflow would call it anew.
+		if (this.context.getMode?.() === 'integrated') return rescueOfCalled(this.place.executionId);
+		return this.count === 1 ? RESCUE_OF_ONE : RESCUE;
 	}
 
 	/** @see KnownItems */

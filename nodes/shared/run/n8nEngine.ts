@@ -85,20 +85,22 @@ export interface SubExecution {
  * suspends this execution as well, once the node that called this has returned.
  *
  * @param resumesThis whether n8n resumes this execution when the other one has ended
+ * @param outlivesThis whether it goes on alone: otherwise n8n ends it at the time limit of this execution,
+ *   and this returns once it has ended
  * @throws whatever n8n throws, such as the error of its database
  */
 export async function startSubWorkflow(
 	context: IExecuteFunctions,
 	workflow: IExecuteWorkflowInfo,
 	items: INodeExecutionData[],
-	{ resumesThis = false } = {},
+	{ resumesThis = false, outlivesThis = false } = {},
 ): Promise<SubExecution> {
 	const { executionId, waitTill, data } = await context.executeWorkflow(
 		workflow,
 		items,
 		undefined,
 		{
-			doNotWaitToFinish: false,
+			doNotWaitToFinish: outlivesThis,
 			parentExecution: {
 				executionId: context.getExecutionId(),
 				workflowId: String(context.getWorkflow().id),

@@ -68,7 +68,10 @@ export const isStopped = (context: IExecuteFunctions): boolean =>
  * its log.
  */
 export function isTool(context: IExecuteFunctions): boolean {
-	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
+	const { type, rewireOutputLogTo } = context.getNode();
+	// n8n 1 only gives the type of a tool another name.
+	const isNamed = rewireOutputLogTo === 'ai_tool' || type?.endsWith('Tool') === true;
+	return context.isToolExecution?.() === true || isNamed;
 }
 
 /** The number of earlier runs of this node in this execution, as in a loop. */

@@ -46,6 +46,8 @@ export async function reportStopped(
 			json: withoutUndefined({ ...fields, model, prompt, charged, ...payment }) as IDataObject,
 		};
 	});
-	// The log has the list too, and an unsaved workflow has no sub-executions.
-	await startSubWorkflow(context, workflow, items).catch(() => undefined);
+	// The log has the list too, and an unsaved workflow has no sub-executions. The end of the time limit of
+	// a workflow is a Stop as well, and would be that of the list.
+	const started = startSubWorkflow(context, workflow, items, { outlivesThis: true });
+	await started.catch(() => undefined);
 }

@@ -20,10 +20,12 @@ const RESULT = 'Image Results';
 const SUBMITTED = 'Submitted Image Tasks';
 
 /**
- * Settings of the sub-workflows: their finished files and state must stay until they are returned.
+ * Settings of the sub-workflows: their finished files and state must stay until they are returned. The
+ * time limit of all workflows counts the time in which they are stored.
  */
 const SETTINGS: IWorkflowSettings = {
 	executionOrder: 'v1',
+	executionTimeout: -1,
 	saveDataSuccessExecution: 'all',
 	saveDataErrorExecution: 'all',
 	saveExecutionProgress: false,

@@ -81,6 +81,15 @@ describe('one refused prompt in a batch', () => {
 		expect(context.details).not.toHaveProperty('outcome');
 	});
 
+	test('in a sub-workflow it is the own execution that a person retries', async () => {
+		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'owl' }]);
+		const workflow = workflowOf('imageGeneration', parameters);
+		const input = prompts.map((json) => ({ json }));
+		const { error, executionId } = await bench.host.run(workflow, { input, mode: 'integrated' });
+		expect(error?.description).toContain(`the sub-workflow's own execution (${executionId})`);
+		expect(error?.description).not.toContain('currently saved');
+	});
+
 	test('who follows it gets the other images, and pays for the failed item at most', async () => {
 		const failed = await fail();
 		bench.gateway.setFaults([]);

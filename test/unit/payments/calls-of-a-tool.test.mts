@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { Run } from '../../../nodes/shared/run/runContext.js';
+import { isTool, type Run } from '../../../nodes/shared/run/runContext.js';
 
 const KEY = 'mediaGatewayPaid';
 
@@ -139,4 +139,22 @@ test('a list of any length can be opened', async () => {
 	expect(await call.pay()).toBe(1);
 	call.end(true);
 	expect(tool.payments).toHaveLength(100_000);
+});
+
+test.each([
+	['an agent that calls its tool itself', { type: 'x.message' }, true, true],
+	[
+		'an agent whose tools the engine runs',
+		{ type: 'x.message', rewireOutputLogTo: 'ai_tool' },
+		false,
+		true,
+	],
+	['an agent of n8n 1', { type: 'x.messageTool' }, undefined, true],
+	['no agent', { type: 'x.message' }, false, false],
+])('the node knows who calls: %s', (_, node, isToolExecution, expected) => {
+	const context = {
+		getNode: () => node,
+		isToolExecution: isToolExecution === undefined ? undefined : () => isToolExecution,
+	};
+	expect(isTool(context as unknown as IExecuteFunctions)).toBe(expected);
 });
