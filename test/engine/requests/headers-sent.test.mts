@@ -22,20 +22,20 @@ const TENANT = 'tenant-secret-0123456789';
 const HEADERS = { values: [{ name: 'X-Tenant', value: TENANT }] };
 const BEARER = `Bearer ${KEY}`;
 
-/** What a request carries of the credential. */
-type Carried = [authorization: string | undefined, tenant: string | undefined];
+type Run = [
+	node: NodeName | 'invoke' | 'stream',
+	parameters?: Record<string, unknown>,
+	credential?: Record<string, unknown>,
+];
+
+/** Host, method and path of requests, by what they carry. */
+type Carried = Record<string, string[]>;
 
 interface Hosts {
-	gateway: OwnServer;
-	images: OwnServer;
-	media: OwnServer;
-	/** What arrived at a host, by method and path without the query. */
-	carried(host: OwnServer): Record<string, Carried>;
-	run(
-		node: NodeName | 'invoke' | 'stream',
-		parameters?: Record<string, unknown>,
-		credential?: Record<string, unknown>,
-	): Promise<RunResult>;
+	/** The requests by the headers of the credential that they carried. */
+	carried(): Carried;
+	/** The addresses of the hosts stand for their names in braces. */
+	run(...given: Run): Promise<RunResult>;
 }
 
 /**
@@ -92,18 +92,36 @@ async function openHosts(): Promise<Hosts> {
 			sendJson(response, { data: [{ url: where.own }] });
 		}),
 	);
+	const hosts = { gateway, images, media };
+	const short = (name: string, value: unknown) =>
+		value === BEARER ? 'Bearer' : value === KEY || value === TENANT ? name : `${name}: ${value}`;
 	return {
-		gateway,
-		images,
-		media,
-		carried: ({ requests }) =>
-			Object.fromEntries(
-				requests.map(({ method, url, headers }) => [
-					`${method} ${url.split('?')[0]}`,
-					[headers.authorization ?? headers['x-api-key'], headers['x-tenant']] as Carried,
-				]),
-			),
-		run: async (node, parameters = {}, credential = {}) => {
+		carried: () => {
+			const sent = Object.entries(hosts).flatMap(([host, { requests }]) =>
+				requests.map(({ method, url, headers }) => {
+					const isOurs = (name: string) =>
+						/^auth|^x-|version$/.test(name) || /sk-|tenant-/.test(String(headers[name]));
+					const names = Object.keys(headers).filter(isOurs);
+					const carried = names.sort().map((name) => short(name, headers[name]));
+					return [
+						carried.join(' '),
+						`${host} ${method} ${url.replace(/\?async=true$/, '')}`,
+					] as const;
+				}),
+			);
+			const lists: Carried = {};
+			for (const [carried, request] of new Map(sent.map((one) => [one.join(), one])).values()) {
+				lists[carried] = [...(lists[carried] ?? []), request].sort();
+			}
+			return lists;
+		},
+		run: async (...given) => {
+			const [node, parameters = {}, credential = {}] = JSON.parse(
+				JSON.stringify(given).replace(
+					/\{(gateway|images|media)\}/g,
+					(_, name: keyof typeof hosts) => hosts[name].url,
+				),
+			) as Run;
 			const host = await hostFor(
 				{ baseUrl: gateway.url, headers: HEADERS, ...credential },
 				{ extraNodeTypes: chatRoot },
@@ -117,103 +135,59 @@ async function openHosts(): Promise<Hosts> {
 	};
 }
 
-describe('additional headers and the key', () => {
-	let hosts: Hosts;
-	beforeEach(async () => {
-		hosts = await openHosts();
-	});
+const sync = { prompt: 'a fox', mode: 'sync' };
+const wait = { prompt: 'a fox', mode: 'wait', options: { checkLimits: false } };
+const hello = { model: 'm', prompt: 'hello' };
+const from = (imageUrl: string) => ({ imageSource: 'url', imageUrl });
 
-	const WITH_BOTH: Carried = [BEARER, TENANT];
-	const WITHOUT_KEY: Carried = [undefined, TENANT];
-	const WITH_NOTHING: Carried = [undefined, undefined];
+// prettier-ignore
+const REQUESTS: Array<[request: string, runs: Run[], carried: Carried]> = [
+	['a synchronous generation, and an image of the gateway itself',
+		[['imageGeneration', sync]],
+		{ 'Bearer x-tenant': ['gateway POST /v1/images/generations'],
+			'x-tenant': ['gateway GET /files/own.png', 'gateway GET /v1/media/models'] }],
+	['a submit, status checks, and a redirect within the gateway',
+		[['imageGeneration', wait], ['imageTask', { taskId: 'moved' }]],
+		{ 'Bearer x-tenant': ['gateway GET /v1/images/generations/moved', 'gateway GET /v1/images/generations/moved-on', 'gateway GET /v1/images/generations/own', 'gateway POST /v1/images/generations'],
+			'x-tenant': ['gateway GET /files/own.png'] }],
+	['the same of an edit, with a source image elsewhere',
+		[['imageEdit', { ...wait, ...from('{images}/one.png') }], ['imageTask', { taskId: 'moved', taskType: 'edit' }]],
+		{ 'Bearer x-tenant': ['gateway GET /v1/images/edits/moved', 'gateway GET /v1/images/edits/moved-on', 'gateway GET /v1/images/edits/own', 'gateway POST /v1/images/edits'],
+			'x-tenant': ['gateway GET /files/own.png'],
+			'': ['images GET /one.png'] }],
+	['a source image at the gateway, whose address comes from the input',
+		[['imageEdit', { ...sync, ...from('{gateway}/files/source.png') }]],
+		{ 'Bearer x-tenant': ['gateway POST /v1/images/edits'],
+			'x-tenant': ['gateway GET /files/own.png', 'gateway GET /v1/media/models'],
+			'': ['gateway GET /files/source.png'] }],
+	['a message, authorization',
+		[['message', hello, { messageAuth: 'authorization' }]],
+		{ 'anthropic-version: 2023-06-01 authorization x-tenant': ['gateway POST /v1/messages'] }],
+	['a chat, bearer',
+		[['invoke', {}, { messageAuth: 'bearer' }]],
+		{ 'anthropic-version: 2023-06-01 Bearer x-tenant': ['gateway POST /v1/messages'] }],
+	['a chat in a stream, xApiKey',
+		[['stream', {}, { messageAuth: 'xApiKey' }]],
+		{ 'anthropic-version: 2023-06-01 x-api-key x-tenant': ['gateway POST /v1/messages'] }],
+	['a model list at another address',
+		[['mediaModels', {}, { mediaUrl: '{media}' }]],
+		{ 'Bearer x-tenant': ['gateway GET /v1/models'],
+			'': ['media GET /v1/media/models'] }],
+	['images elsewhere, and redirects to elsewhere',
+		['there', 'away', 'back', 'gone', 'relative'].map((taskId) => ['imageTask', { taskId }]),
+		{ 'Bearer x-tenant': ['gateway GET /v1/images/generations/away', 'gateway GET /v1/images/generations/back', 'gateway GET /v1/images/generations/gone', 'gateway GET /v1/images/generations/relative', 'gateway GET /v1/images/generations/there'],
+			'x-tenant': ['gateway GET /files/away.png', 'gateway GET /files/own.png'],
+			'': ['images GET /one.png', 'images GET /to-gateway.png'] }],
+	['a gateway in a folder',
+		[['imageGeneration', sync, { baseUrl: '{gateway}/folder' }]],
+		{ 'Bearer x-tenant': ['gateway POST /folder/v1/images/generations'],
+			'x-tenant': ['gateway GET /files/own.png', 'gateway GET /folder/v1/media/models'] }],
+];
 
-	test('a synchronous generation, the model list, and an image of the gateway itself', async () => {
-		const result = await hosts.run('imageGeneration', { prompt: 'a fox', mode: 'sync' });
-		expect(result.error).toBeUndefined();
-		expect(hosts.carried(hosts.gateway)).toEqual({
-			'GET /v1/media/models': WITHOUT_KEY,
-			'POST /v1/images/generations': WITH_BOTH,
-			'GET /files/own.png': WITHOUT_KEY,
-		});
-	});
-
-	test.each(['imageGeneration', 'imageEdit'] as const)(
-		'submit and status checks of %s, also after a redirect within the gateway',
-		async (node) => {
-			const type = node === 'imageEdit' ? 'edits' : 'generations';
-			const taskType = node === 'imageEdit' ? 'edit' : 'generation';
-			const source = { imageSource: 'url', imageUrl: `${hosts.images.url}/one.png` };
-			const options = { checkLimits: false };
-			await hosts.run(node, { prompt: 'a fox', mode: 'wait', ...source, options });
-			await hosts.run('imageTask', { taskId: 'moved', taskType });
-			expect(hosts.carried(hosts.gateway)).toEqual({
-				[`POST /v1/images/${type}`]: WITH_BOTH,
-				[`GET /v1/images/${type}/own`]: WITH_BOTH,
-				[`GET /v1/images/${type}/moved`]: WITH_BOTH,
-				[`GET /v1/images/${type}/moved-on`]: WITH_BOTH,
-				'GET /files/own.png': WITHOUT_KEY,
-			});
-			// The source image.
-			const sources = node === 'imageEdit' ? { 'GET /one.png': WITH_NOTHING } : {};
-			expect(hosts.carried(hosts.images)).toEqual(sources);
-		},
-	);
-
-	test('a source image gets none even at the gateway: its address comes from the input', async () => {
-		const imageUrl = `${hosts.gateway.url}/files/source.png`;
-		const parameters = { prompt: 'a fox', mode: 'sync', imageSource: 'url', imageUrl };
-		await hosts.run('imageEdit', parameters);
-		expect(hosts.carried(hosts.gateway)).toMatchObject({
-			'GET /files/source.png': WITH_NOTHING,
-			'POST /v1/images/edits': WITH_BOTH,
-		});
-	});
-
-	test.each([
-		['authorization', 'message', KEY],
-		['bearer', 'invoke', BEARER],
-		['xApiKey', 'stream', KEY],
-	] as const)('messages: %s, by %s', async (messageAuth, way, key) => {
-		const parameters = way === 'message' ? { model: 'm', prompt: 'hello' } : {};
-		const result = await hosts.run(way, parameters, { messageAuth });
-		expect(result.error).toBeUndefined();
-		expect(hosts.carried(hosts.gateway)).toEqual({ 'POST /v1/messages': [key, TENANT] });
-		const { headers } = hosts.gateway.requests[0]!;
-		expect(headers['anthropic-version']).toBe('2023-06-01');
-		expect('x-api-key' in headers).toBe(messageAuth === 'xApiKey');
-	});
-
-	test('a model list at another address', async () => {
-		await hosts.run('mediaModels', {}, { mediaUrl: hosts.media.url });
-		expect(hosts.carried(hosts.media)).toEqual({ 'GET /v1/media/models': WITH_NOTHING });
-		// The names of message models, which the media list doesn't have.
-		expect(hosts.gateway.requests.map(({ url }) => url)).toEqual(['/v1/models']);
-	});
-
-	test('images elsewhere, and every redirect to elsewhere', async () => {
-		for (const taskId of ['there', 'away', 'back', 'gone', 'relative']) {
-			await hosts.run('imageTask', { taskId, taskType: 'generation' });
-		}
-		expect(hosts.carried(hosts.images)).toEqual({
-			'GET /one.png': WITH_NOTHING,
-			'GET /to-gateway.png': WITH_NOTHING,
-		});
-		expect(hosts.carried(hosts.gateway)).toMatchObject({
-			'GET /v1/images/generations/gone': WITH_BOTH,
-			'GET /files/away.png': WITHOUT_KEY,
-			'GET /files/own.png': WITHOUT_KEY,
-		});
-		expect(everythingIn(hosts.images.requests)).not.toContain(TENANT);
-	});
-
-	test('a gateway in a folder: the key stays in it, the headers belong to its server', async () => {
-		const baseUrl = `${hosts.gateway.url}/folder`;
-		await hosts.run('imageGeneration', { prompt: 'a fox', mode: 'sync' }, { baseUrl });
-		expect(hosts.carried(hosts.gateway)).toMatchObject({
-			'POST /folder/v1/images/generations': WITH_BOTH,
-			'GET /files/own.png': WITHOUT_KEY,
-		});
-	});
+test.each(REQUESTS)('%s: each request carries what is meant for it', async (_, runs, carried) => {
+	const hosts = await openHosts();
+	for (const run of runs) await hosts.run(...run);
+	expect(hosts.carried()).toEqual(carried);
 });
 
 describe('a value of an additional header', () => {
