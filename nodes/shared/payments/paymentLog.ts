@@ -260,9 +260,11 @@ export class PaymentLog implements KnownItems {
 	/** @see KnownItems */
 	itemFacts(itemIndex: number): ItemFacts {
 		const paid = this.used.get(itemIndex)?.result;
-		const { task, unknown, images = [] } = paid ?? this.paymentsOf(itemIndex).at(-1)?.result ?? {};
-		const request = paid?.facts ?? this.requestFacts.get(itemIndex) ?? this.readFacts(itemIndex);
-		const { model, prompt } = request;
+		const named = paid ?? this.paymentsOf(itemIndex).at(-1)?.result;
+		const { task, unknown, images = [] } = named ?? {};
+		// A task goes with the prompt that it was paid for.
+		const { model, prompt } =
+			named?.facts ?? this.requestFacts.get(itemIndex) ?? this.readFacts(itemIndex);
 		return {
 			charged: this.chargeOf(itemIndex),
 			taskId: task?.taskId ?? unknown?.taskId,
