@@ -179,7 +179,10 @@ function filesInText(text: string): JsonObject[] | undefined {
 	const others = place === undefined ? {} : { ...(item as JsonObject), [place]: undefined };
 	// What is beside them may repeat their bytes.
 	const bytes = new Set(
-		parts.flatMap(({ data, resource }) => [data, isJsonObject(resource) && resource.blob]),
+		parts.flatMap(({ data, resource }) => {
+			const found = isJsonObject(resource) ? resource.blob : data;
+			return nonEmptyString(found) ?? [];
+		}),
 	);
 	const beside = JSON.stringify(others, (_, part: unknown) =>
 		typeof part === 'string' && bytes.has(part) ? '(see above)' : part,

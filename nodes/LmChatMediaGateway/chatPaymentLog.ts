@@ -3,7 +3,7 @@ import { isToolCall } from '../../gateway/messages/chat';
 import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
 import { isJsonObject, type JsonObject } from '../../gateway/util/json';
 import type { Payment, PaymentResult } from '../shared/payments/payment';
-import { openPayments } from '../shared/payments/storedPayments';
+import { keepOnly, openPayments } from '../shared/payments/storedPayments';
 import { runIndexOf } from '../shared/run/runContext';
 
 /** What all models of a try share. */
@@ -98,7 +98,7 @@ export class ChatPaymentLog {
 		if ([...open].some(({ shared }) => shared === this.shared)) return;
 		const last = [...this.shared.held].at(-1);
 		const isEnd = last?.result.message !== undefined && !asksForTool(last.result.message);
-		if (isEnd) this.payments.splice(this.payments.indexOf(last), 1);
+		if (isEnd) keepOnly(this.payments, (payment) => payment !== last);
 	}
 
 	private isOwn({ source, runIndex }: Pick<Payment, 'source' | 'runIndex'>): boolean {
