@@ -49,6 +49,11 @@ export class Client {
 		this.addresses = new KnownAddresses(options.wallClock);
 	}
 
+	/** The pauses of the run in a row in which the gateway has accepted nothing. */
+	get pausesInARow(): number {
+		return this.options.limiter.pausesInARow;
+	}
+
 	/**
 	 * Sends a plan once when the rate limiter lets it. The status checks of a wait are sent in this
 	 * way: the poller repeats them, not the table of retries.
@@ -63,7 +68,7 @@ export class Client {
 
 	/** Sends a plan as often as the retry rules allow (`decideRetry`), until a response is good. */
 	async request(plan: RequestPlan, options: RequestOptions = {}): Promise<Sent> {
-		const { clock, limiter, onRepeat, sendOnce, wallClock } = this.options;
+		const { clock, onRepeat, sendOnce, wallClock } = this.options;
 		const { isForPaid = plan.call === 'poll' || plan.call === 'download' } = options;
 		let rateRefusals = 0;
 		let quotaRefusals = 0;
@@ -77,7 +82,7 @@ export class Client {
 				attempts,
 				rateRefusals,
 				quotaRefusals,
-				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : limiter.pausesInARow),
+				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : this.pausesInARow),
 				random: clock.random(),
 				nowMs: wallClock(),
 				nothingForMs: this.addresses.nothingForMs(plan, outcome, isForPaid),

@@ -1,5 +1,6 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 import { isToolCall } from '../../gateway/messages/chat';
+import { digestOf } from '../../gateway/protocol/fingerprint';
 import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
 import { isJsonObject, type JsonObject } from '../../gateway/util/json';
 import type { Payment, PaymentResult } from '../shared/payments/payment';
@@ -10,9 +11,14 @@ import { runIndexOf } from '../shared/run/runContext';
 interface Try {
 	/** The payments that it has made or used, the last one last. */
 	held: Set<Payment>;
-	/** Whether a message got no response. */
-	isBroken: boolean;
+	/** The number of messages under way. */
+	underWay: number;
+	/** Whether the node may fail by more than its last answer: a message failed, or two were under way. */
+	isMixed: boolean;
 }
+
+/** By list of payments, the last answer of the last try, and the step of the agent that got it. */
+const lastAnswers = new WeakMap<Payment[], { payment: Payment; step: string }>();
 
 /** By list of payments, the open models in this process that share it. */
 const openModels = new WeakMap<Payment[], Set<ChatPaymentLog>>();
@@ -23,8 +29,9 @@ const openModels = new WeakMap<Payment[], Set<ChatPaymentLog>>();
  * all models of the earlier try were closed. A message with an unknown outcome is refused for the
  * rest of the execution.
  *
- * Where each message got its response and the node has failed nonetheless, it failed by the last one,
- * which its parser may not have understood. Its message is sent again, unless it asks for a tool.
+ * Where messages were sent one by one, each got its response, and the node has failed nonetheless, it
+ * failed by the last one, which its parser may not have understood. Its message is sent again, unless it
+ * asks for a tool.
  */
 export class ChatPaymentLog {
 	/** What all payments of this model are known by. */
@@ -37,11 +44,15 @@ export class ChatPaymentLog {
 
 	private readonly shared: Try;
 
+	/** The tools that the engine has run for an agent so far: it runs the agent anew after each of them. */
+	private readonly step: string;
+
 	/** Whether the engine may run the calling node again; otherwise responses aren't recorded. */
 	private readonly mayRunAgain: boolean;
 
 	constructor(context: IExecuteFunctions) {
-		const { node } = context.getExecuteData();
+		const { node, metadata } = context.getExecuteData();
+		this.step = digestOf([metadata?.subNodeExecutionData]);
 		// If an agent is a tool of another agent, the engine runs the outer one.
 		const { parentNode } = context as { parentNode?: Partial<INode> };
 		this.mayRunAgain = node.retryOnFail === true || parentNode?.retryOnFail === true;
@@ -57,7 +68,8 @@ export class ChatPaymentLog {
 		const open = openModels.get(this.payments) ?? new Set();
 		openModels.set(this.payments, open);
 		const other = [...open].find(({ place }) => this.isOwn(place));
-		this.shared = other?.shared ?? { held: new Set(), isBroken: false };
+		this.shared = other?.shared ?? { held: new Set(), underWay: 0, isMixed: false };
+		if (other === undefined) this.dropLastAnswer();
 		open.add(this);
 	}
 
@@ -86,19 +98,36 @@ export class ChatPaymentLog {
 		this.shared.held.add(payment);
 	}
 
-	/** Records that a message got no response, by which the node may fail. */
-	noteFailure(): void {
-		this.shared.isBroken = true;
+	/** Gets the response to a message, of which others may be under way. */
+	async during<T>(message: () => Promise<T>): Promise<T> {
+		const { shared } = this;
+		shared.underWay += 1;
+		if (shared.underWay > 1) shared.isMixed = true;
+		try {
+			return await message();
+		} catch (error) {
+			shared.isMixed = true;
+			throw error as Error;
+		} finally {
+			shared.underWay -= 1;
+		}
 	}
 
 	/** Called when the model isn't needed any more. */
 	close(): void {
-		const open = openModels.get(this.payments);
-		if (open?.delete(this) !== true || this.shared.isBroken) return;
-		if ([...open].some(({ shared }) => shared === this.shared)) return;
-		const last = [...this.shared.held].at(-1);
-		const isEnd = last?.result.message !== undefined && !asksForTool(last.result.message);
-		if (isEnd) keepOnly(this.payments, (payment) => payment !== last);
+		openModels.get(this.payments)?.delete(this);
+		const { held, isMixed } = this.shared;
+		const payment = isMixed ? undefined : [...held].at(-1);
+		const isAnswer = payment?.result.message !== undefined && !asksForTool(payment.result.message);
+		if (isAnswer) lastAnswers.set(this.payments, { payment, step: this.step });
+		else lastAnswers.delete(this.payments);
+	}
+
+	private dropLastAnswer(): void {
+		const last = lastAnswers.get(this.payments);
+		lastAnswers.delete(this.payments);
+		if (last === undefined || !this.isOwn(last.payment) || last.step !== this.step) return;
+		keepOnly(this.payments, (payment) => payment !== last.payment);
 	}
 
 	private isOwn({ source, runIndex }: Pick<Payment, 'source' | 'runIndex'>): boolean {
@@ -106,5 +135,9 @@ export class ChatPaymentLog {
 	}
 }
 
+/** What n8n's agents with an output parser give the model as a tool: its call is the answer. */
+const ANSWER_TOOL = 'format_final_json_response';
+
 const asksForTool = ({ content }: JsonObject): boolean =>
-	Array.isArray(content) && content.some((block) => isJsonObject(block) && isToolCall(block));
+	Array.isArray(content) &&
+	content.some((block) => isJsonObject(block) && isToolCall(block) && block.name !== ANSWER_TOOL);

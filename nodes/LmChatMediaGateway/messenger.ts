@@ -50,7 +50,7 @@ export class Messenger {
 	 *   execution was stopped
 	 */
 	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
-		const sending = this.sendOrReuse(request, call);
+		const sending = this.payments.during(async () => await this.sendOrReuse(request, call));
 		this.inProgress.add(sending);
 		try {
 			const response = await sending;
@@ -102,7 +102,6 @@ export class Messenger {
 			return response;
 		} catch (error) {
 			const failure = failureOf(error, UNREADABLE);
-			payments.noteFailure();
 			if (failure instanceof UnknownOutcomeError) {
 				payments.add(fingerprint, { unknown: failure.problem });
 			}

@@ -1,5 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
+import { statusGroup } from '../../../gateway/protocol/status';
 import { isJsonObject } from '../../../gateway/util/json';
 import type { RequestFacts } from './requestFacts';
 
@@ -106,19 +107,27 @@ export function agentText(charged: Charged, message: string, description = ''): 
 	return `${FOR_AGENT[charged]} ${message}${end} ${description}`.trim();
 }
 
-/** The details of a failed item, which n8n 1.x has under `message`. */
+/**
+ * The details of a failed item of this package, which n8n 1.x has under `message`; other nodes and
+ * triggers have objects of these names, too.
+ */
 export function detailsOf({ error, details, message }: IDataObject): IDataObject | undefined {
 	if (error === undefined) return undefined;
-	const found = [details, message].find(isJsonObject);
-	return found as IDataObject | undefined;
+	const isOwn = (found: unknown) => isJsonObject(found) && chargedIn(found.charged) !== undefined;
+	return [details, message].find(isOwn) as IDataObject | undefined;
 }
 
 /**
  * What an item says of its task. A failed one says it in its details: the engine adds the fields of its
- * input, which may be about another task.
+ * input, which may be about another task. Where what has failed had no task, such as a message, that of
+ * the input counts while it is open; a finished one is the source of what has failed.
  */
 export function fieldsOf(json: IDataObject = {}): IDataObject {
 	const details = detailsOf(json);
 	if (details === undefined) return json;
-	return details.taskId === json.taskId ? { ...json, ...details } : details;
+	if (details.taskId !== undefined) {
+		return details.taskId === json.taskId ? { ...json, ...details } : details;
+	}
+	const isOpen = json.taskId !== undefined && statusGroup(String(json.status)) !== 'success';
+	return isOpen ? json : details;
 }

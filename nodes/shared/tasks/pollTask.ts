@@ -317,23 +317,31 @@ export async function queryTask(
 			hintOtherTask(run, result.state);
 			return result.state;
 		}
-		const { rateLimited = false, pauseMs = 0 } = result.kind === 'transient' ? result : {};
-		if (rateLimited) refusals += 1;
-		// `pollTask` decides how long a task may be missing, or without an image.
-		const isAboutTask = task.notFoundSince !== undefined || task.noImageSince !== undefined;
-		const isEnough = rateLimited
-			? refusals >= MOST_REFUSALS
-			: attempts - refusals >= MOST_ATTEMPTS && !isAboutTask;
-		if (result.kind === 'final' || isEnough || pauseMs > LONGEST_RETRY_AFTER_MS) {
+		if (result.kind === 'transient' && result.rateLimited === true) refusals += 1;
+		const failures = attempts - refusals;
+		const inARow = Math.max(refusals, client.pausesInARow);
+		if (result.kind === 'final' || isEnough(result, task, { failures, refusals: inARow })) {
 			const { message } = result.error.problem;
 			const tried = attempts > 1 && result.kind === 'transient' ? ` (tried ${attempts} times)` : '';
 			const error = withDetails(result.error, { message: message + tried });
 			throw aboutTask(error, taskId);
 		}
 		// After a refusal for the rate, the rate limiter makes the pause.
-		if (!rateLimited)
-			await clock.sleep(Math.max(pauseMs, backoffMs(attempts - refusals, clock.random())));
+		if (result.rateLimited === true) continue;
+		await clock.sleep(Math.max(result.pauseMs ?? 0, backoffMs(failures, clock.random())));
 	}
+}
+
+/** Whether a single look at a task is given up. `pollTask` decides how long a task may be missing. */
+function isEnough(
+	{ rateLimited, soon, pauseMs = 0 }: Extract<PollResult, { kind: 'transient' }>,
+	{ notFoundSince, noImageSince }: PolledTask,
+	{ failures, refusals }: { failures: number; refusals: number },
+): boolean {
+	if (pauseMs > LONGEST_RETRY_AFTER_MS) return true;
+	if (rateLimited === true) return refusals >= MOST_REFUSALS;
+	const isMissing = soon === true && (notFoundSince ?? noImageSince) !== undefined;
+	return failures >= MOST_ATTEMPTS && !isMissing;
 }
 
 /** The same error with the ID of the task in its text, if it isn't there already. */

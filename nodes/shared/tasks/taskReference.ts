@@ -82,7 +82,7 @@ function adviceWithoutId({ input }: ItemParameters): string {
 		return "The outcome of this request is unknown. Check the usage log in the gateway's console before you send it again.";
 	}
 	if (detailsOf(input?.json ?? {}) !== undefined) {
-		return 'The input item has failed without a task: its request was not accepted. Its other fields are those of its own input.';
+		return 'The input item has failed and names no task. Its other fields are those of its own input.';
 	}
 	if (input?.binary !== undefined) {
 		return 'The input item has a file but no task ID. A gateway without tasks responds with the finished image: then there is nothing to wait for.';
@@ -130,7 +130,7 @@ function inputFacts(item: ItemParameters): ItemFacts {
 
 /** Whether the request of an input item was charged: a task may have been, whatever becomes of it. */
 export function chargeOfInput(json: IDataObject): Charged {
-	const stated = json.dryRun === true ? 'no' : detailsOf(json)?.charged;
+	const stated = json.dryRun === true ? 'no' : fieldsOf(json).charged;
 	return chargedIn(stated) ?? 'maybe';
 }
 
@@ -173,11 +173,9 @@ export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
  * error of a failed batch. @returns undefined for other items
  */
 export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
-	const { json = {} } = item.input ?? {};
-	const url = nonEmptyString(json.url);
-	// The `url` of an item that has failed is one of its input.
-	const isFailed = detailsOf(json) !== undefined;
-	if (url === undefined || isFailed || !isEmpty(item.value('taskId'))) return undefined;
+	const { url: given, taskId } = fieldsOf(item.input?.json);
+	const url = nonEmptyString(given);
+	if (url === undefined || taskId !== undefined || !isEmpty(item.value('taskId'))) return undefined;
 	if (!MAYBE_WEB.test(url)) {
 		const advice = "Correct the field 'url' in the node before this one.";
 		throw item.invalid('url', 'a web address', url, advice);

@@ -46,6 +46,29 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 		expect(asked.json(NODE)).toMatchObject([{ taskId, taskType: 'generation' }]);
 	});
 
+	// As n8n gives them: a message behind Submit Only, and another node with the object of a trigger.
+	test.each([
+		['a message that was refused', { details: { charged: 'no', model: 'reason-large' } }],
+		['another node', { message: { message_id: 7, chat: { id: 1 } } }],
+	])('the open task of an item that %s has failed with is waited for', async (_, failure) => {
+		const [taskId] = await bench.submit('a fox');
+		const item = { taskId, taskType: 'generation', status: 'queued', error: 'no', ...failure };
+		for (const parameters of [{}, { taskId: '={{ $json.taskId }}' }]) {
+			const waited = await bench.run('imageWait', parameters, [item as never]);
+			expect(waited.json(NODE)).toMatchObject([{ taskId, status: 'completed' }]);
+		}
+	});
+
+	test('an image that could not be downloaded is had from the failed item', async () => {
+		bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 410, match: '' }]);
+		const parameters = { model: byName(MODEL), prompt: 'a fox', mode: 'sync' };
+		const onError = 'continueRegularOutput';
+		const failed = await bench.run('imageGeneration', parameters, [{}], { onError });
+		bench.gateway.setFaults([]);
+		const waited = await bench.run('imageWait', {}, failed.json(NODE));
+		expect(waited.output(NODE)[0]?.binary?.data?.mimeType).toBe('image/png');
+	});
+
 	test('a failed edit on its way to Image Wait is not the image that it was to edit', async () => {
 		const P = 'n8n-nodes-media-gateway';
 		const edit = (prompt: string) => ({
@@ -86,7 +109,7 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 		expect(refused.json(NODE)).toMatchObject([
 			{
 				error: "'Task ID' is empty",
-				details: { description: expect.stringContaining('failed without a task') },
+				details: { description: expect.stringContaining('names no task') },
 			},
 		]);
 	});

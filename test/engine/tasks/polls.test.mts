@@ -167,6 +167,25 @@ test('a 429 about a task never ends the wait, even if it speaks of money', async
 
 const inTwentySeconds = () => String(Math.ceil(Date.now() / 1000) + 20);
 
+test('fifteen refusals in a row of the run end the looks at all of its tasks', async () => {
+	const refuse = (response: ServerResponse) => sendJson(response, { error: 'slow down' }, 429);
+	const items = Array.from({ length: 10 }, (_, index) => ({ taskId: `t${index}` }));
+	const { failed, paths } = await query(refuse, items);
+	expect(failed).toHaveLength(10);
+	expect(paths.length).toBeLessThan(40);
+});
+
+test('an outage right after a 404 ends the look at a task as well', async () => {
+	let asked = 0;
+	const { failed, paths } = await query(
+		(response) =>
+			(asked += 1) > 4 ? sendJson(response, {}, 503) : send404(response, JSON.stringify(UNKNOWN)),
+		[{ taskId: 't', submittedAt: new Date().toISOString() }],
+	);
+	expect(failed).toHaveLength(1);
+	expect(paths.length).toBeLessThan(20);
+});
+
 test.each<[string, number, string, () => string]>([
 	['Retry-After', 200, 'retry-after', () => '20'],
 	['X-RateLimit-Reset', 429, 'x-ratelimit-reset', inTwentySeconds],

@@ -1,6 +1,7 @@
 /** What the chat model notes of the messages that it has paid for. */
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
+import type { JsonObject } from '../../../gateway/util/json.js';
 import { ChatPaymentLog } from '../../../nodes/LmChatMediaGateway/chatPaymentLog.js';
 
 const problem = { message: 'The outcome is unknown', description: "wasn't sent again." };
@@ -11,6 +12,8 @@ interface Place {
 	parent?: string;
 	run?: number;
 	retryOnFail?: boolean;
+	/** The tool that the engine has run for the agent before. */
+	after?: string;
 }
 
 /** A node's context that lasts as long as the execution's data. */
@@ -22,11 +25,15 @@ function storage() {
 		parent = 'Agent',
 		run = 0,
 		retryOnFail = true,
+		after,
 	}: Place = {}) =>
 		new ChatPaymentLog({
 			getContext: () => data.node,
 			getExecutionId: () => execution,
-			getExecuteData: () => ({ node: { name: root, retryOnFail } }),
+			getExecuteData: () => ({
+				node: { name: root, retryOnFail },
+				metadata: { subNodeExecutionData: after && { actions: [after] } },
+			}),
 			getWorkflowDataProxy: () => ({ $runIndex: run }),
 			parentNode: { name: parent },
 		} as unknown as IExecuteFunctions);
@@ -35,6 +42,10 @@ function storage() {
 	};
 	return { open, restart };
 }
+
+/** A message that gets no response. */
+const fail = async (paid: ChatPaymentLog) =>
+	await paid.during(async () => await Promise.reject(new Error('no'))).catch(() => undefined);
 
 const messageOf = (paid: ReturnType<ReturnType<typeof storage>['open']>, fingerprint = 'a') =>
 	paid.take(fingerprint);
@@ -59,13 +70,13 @@ describe('an unknown outcome', () => {
 });
 
 describe('a response', () => {
-	test('is handed out once in each later try of the run, in the same order', () => {
+	test('is handed out once in each later try of the run, in the same order', async () => {
 		const { open } = storage();
 		const first = open();
 		first.add('a', { message: { id: 1 } });
 		first.add('a', { message: { id: 2 } });
 		expect(messageOf(first)).toBeUndefined();
-		first.noteFailure();
+		await fail(first);
 		first.close();
 		for (let count = 0; count < 2; count += 1) {
 			const later = open();
@@ -75,7 +86,7 @@ describe('a response', () => {
 				undefined,
 				undefined,
 			]);
-			later.noteFailure();
+			await fail(later);
 			later.close();
 			later.close();
 		}
@@ -91,19 +102,33 @@ describe('a response', () => {
 		expect(messageOf(open())).toBeUndefined();
 	});
 
-	test('is asked for again if it is the last one of a try without a failed message', () => {
+	const call = (name: string) => ({ content: [{ type: 'tool_use', name }] });
+
+	test.each<[string, Place, JsonObject, boolean]>([
+		['the last one of a try', {}, { id: 2 }, false],
+		['the fields for an output parser', {}, call('format_final_json_response'), false],
+		['the call of a tool, which was paid for as well', {}, call('draw'), true],
+		["the answer to an agent's other item, at its next step", { after: 'draw' }, { id: 2 }, true],
+	])('is asked for again or not: %s', (_, place, message, isReused) => {
 		const { open } = storage();
 		const [first, other] = [open(), open()];
 		first.add('a', { message: { id: 1 } });
-		other.add('b', { message: { id: 2 } });
+		other.add('b', { message });
 		first.close();
 		other.close();
-		const second = open();
-		expect([second.take('a'), second.take('b')]).toEqual([{ id: 1 }, undefined]);
-		// It has paid for images, perhaps.
-		second.add('b', { message: { content: [{ type: 'tool_use' }] } });
-		second.close();
-		expect(messageOf(open(), 'b')).toBeDefined();
+		const second = open(place);
+		expect(second.take('a')).toEqual({ id: 1 });
+		expect(second.take('b') !== undefined).toBe(isReused);
+	});
+
+	test('is used again where two were under way at once: nobody knows which one did not fit', async () => {
+		const { open } = storage();
+		const first = open();
+		const answer = async () => await Promise.resolve();
+		await Promise.all([first.during(answer), first.during(answer)]);
+		first.add('a', { message: { id: 1 } });
+		first.close();
+		expect(messageOf(open())).toEqual({ id: 1 });
 	});
 
 	test.each<[string, Place]>([
@@ -111,11 +136,11 @@ describe('a response', () => {
 		['another root node', { root: 'Other', parent: 'Other' }],
 		['an agent that is a tool', { parent: 'Other' }],
 		['another execution', { execution: '2' }],
-	])('is not handed out to %s', (_, place) => {
+	])('is not handed out to %s', async (_, place) => {
 		const { open } = storage();
 		const first = open();
 		first.add('a', { message: {} });
-		first.noteFailure();
+		await fail(first);
 		first.close();
 		expect(messageOf(open(place))).toBeUndefined();
 	});
