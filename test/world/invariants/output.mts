@@ -113,7 +113,7 @@ function ofItem(
 		if (json.prompt !== undefined && json.prompt !== charge.prompt) {
 			return `it says that its prompt is ${JSON.stringify(json.prompt)}`;
 		}
-		return ofFile(item, flow);
+		return ofFile(item, flow, run.outputs.flat().filter(isFailed));
 	}
 	const wanted = wantedBy(step, given.json);
 	if (flow.make === 'message') return ofReply(played, json, wanted);
