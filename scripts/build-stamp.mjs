@@ -15,6 +15,7 @@ const SOURCES = [
 	'gulpfile.js',
 	'package.json',
 	'tsconfig.json',
+	'util',
 ];
 
 // Not inside `dist`: whatever lies there is published.

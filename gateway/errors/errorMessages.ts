@@ -1,5 +1,5 @@
-import { isJsonObject, nonEmptyString } from '../util/json';
-import { excerpt, quote } from '../util/text';
+import { isJsonObject, nonEmptyString } from '../../util/json';
+import { excerpt, quote } from '../../util/text';
 import {
 	leadsToResult,
 	wasNotAccepted,
@@ -8,10 +8,10 @@ import {
 } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
-import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
-import { saysFailure } from '../protocol/models';
-import { afterColon, errorIn, reasonIn } from '../protocol/errorBody';
-import { idOfAddress, readTaskId } from '../protocol/responseFields';
+import { GatewayError, UnknownOutcomeError, type Problem } from '../protocol/gatewayError';
+import { saysFailure } from '../responses/errorBody';
+import { afterColon, errorIn, reasonIn } from '../responses/errorBody';
+import { idOfAddress, readTaskId } from '../responses/responseFields';
 import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, targetOf, type Target } from './faultTexts';
 import { ERRORS } from './errorTable';

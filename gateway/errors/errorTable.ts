@@ -1,8 +1,7 @@
 import { underSettings } from '../protocol/credential';
-import { isGatewayError, needsHttps } from '../protocol/errorBody';
-import { saysFailure } from '../protocol/models';
+import { isGatewayError, needsHttps, saysFailure } from '../responses/errorBody';
 import { hasNoModel, type HttpResponse } from '../protocol/outcome';
-import { isOutOfQuota } from '../protocol/quota';
+import { isOutOfQuota } from '../responses/quota';
 import type { RequestPlan } from '../protocol/requestPlan';
 
 /** Whether an entry fits a response. @param said the gateway's reason, or an empty text */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../util/json';
+import { isJsonObject, type JsonObject } from '../../util/json';
 
 /**
  * Hints about a message that is sent anyway: a model suffix that contradicts the thinking setting

@@ -1,10 +1,10 @@
-import { GatewayError, withDetails } from '../util/gatewayError';
-import { withoutInlineImages } from '../util/inlineImages';
-import { namedAddresses } from '../util/httpAddresses';
-import { afterColon } from '../protocol/errorBody';
+import { GatewayError, withDetails } from '../protocol/gatewayError';
+import { withoutInlineImages } from '../../util/inlineImages';
+import { namedAddresses } from '../../util/httpAddresses';
+import { afterColon } from '../responses/errorBody';
 import { isFinished, isUnknownWord, statusGroup } from '../protocol/status';
-import type { AcceptedTask } from '../protocol/paidResponse';
-import { taskName, type TaskRef, type TaskState } from '../protocol/task';
+import type { Task } from '../responses/task';
+import { taskName, type TaskState } from '../responses/task';
 
 /**
  * The error of a finished task without an image; undefined for other tasks. Images count only in
@@ -56,9 +56,15 @@ export const shownResponse = ({ response }: Pick<TaskState, 'response'>): string
 	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_RESPONSE);
 
 /** The error of a task that failed at its submit with a reason: a poll says no more. */
-export function failedAtOnce(task: AcceptedTask): GatewayError | undefined {
+export function failedAtOnce(task: Task): GatewayError | undefined {
 	if (task.reason === undefined) return undefined;
-	const error = taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
+	const error = taskError({
+		...task,
+		status: task.status ?? 'failed',
+		group: 'unsuccessful',
+		images: [],
+		response: {},
+	});
 	return error && withMentioned(error, task);
 }
 
@@ -81,7 +87,7 @@ export const withMentioned = (error: GatewayError, task: { mentioned?: string[] 
  * @param last the last status and the error of the last poll; neither if there was no time to poll
  */
 export function deadlineError(
-	task: TaskRef,
+	task: Task,
 	maxWaitMs: number,
 	{ state, error }: { state?: TaskState; error?: GatewayError },
 ): GatewayError {

@@ -1,4 +1,4 @@
-import { isJsonObject, nonEmptyString } from '../util/json';
+import { isJsonObject, nonEmptyString } from '../../util/json';
 
 /** Whether a block is thinking, readable or not. */
 export const isThinking = (block: unknown): boolean =>

@@ -4,10 +4,10 @@ import {
 	parseJson,
 	withoutUndefined,
 	type JsonObject,
-} from '../util/json';
+} from '../../util/json';
 import type { Turn } from './message';
-import { GatewayError } from '../util/gatewayError';
-import { quote } from '../util/text';
+import { GatewayError } from '../protocol/gatewayError';
+import { quote } from '../../util/text';
 import { contentBlocks, hasBytes, isContentPart } from './partBlocks';
 
 /** A part of a message in the terms of the AI Node SDK. */

@@ -1,10 +1,10 @@
 import { isToolCall, jsonObjectIn, type ChatPart } from './chat';
-import { digestOf } from '../protocol/fingerprint';
-import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
-import { reasonIn } from '../protocol/errorBody';
+import { digestOf } from '../../util/digest';
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
+import { reasonIn } from '../responses/errorBody';
 import { readMessage } from './message';
 import { missingTextHint } from './missingText';
-import { UnknownOutcomeError, type Problem } from '../util/gatewayError';
+import { UnknownOutcomeError, type Problem } from '../protocol/gatewayError';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
 

@@ -1,6 +1,6 @@
-import { GatewayError } from '../util/gatewayError';
-import { parseJson } from '../util/json';
-import { quote } from '../util/text';
+import { GatewayError } from '../protocol/gatewayError';
+import { parseJson } from '../../util/json';
+import { quote } from '../../util/text';
 import type { MessageResponse } from './message';
 
 /** A code fence and what is in it. Some models forget its end. */

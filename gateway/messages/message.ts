@@ -4,9 +4,9 @@ import {
 	nonEmptyString,
 	withoutUndefined,
 	type JsonObject,
-} from '../util/json';
+} from '../../util/json';
 import { type FormFile, type RequestPlan } from '../protocol/requestPlan';
-import { GatewayError } from '../util/gatewayError';
+import { GatewayError } from '../protocol/gatewayError';
 import { isBlankText } from './blockKinds';
 
 /** One turn of a conversation. The content of an assistant's turn is kept unchanged. */

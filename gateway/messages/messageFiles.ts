@@ -1,6 +1,6 @@
 import type { FormFile } from '../protocol/requestPlan';
-import { MB } from '../util/megabyte';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { MB } from '../../util/megabyte';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import type { Turn } from './message';
 
 /** The block of a file at an address. The path is the only hint at its type; most are images. */

@@ -1,6 +1,6 @@
 import { jsonObjectIn } from './chat';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
-import type { ServerEvent } from './serverSentEvents';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
+import type { ServerEvent } from '../../util/serverSentEvents';
 
 interface Block {
 	fields: JsonObject;

@@ -1,6 +1,6 @@
-import { afterColon } from '../protocol/errorBody';
-import { isJsonObject, type JsonObject } from '../util/json';
-import { firstText } from '../util/text';
+import { afterColon } from '../responses/errorBody';
+import { isJsonObject, type JsonObject } from '../../util/json';
+import { firstText } from '../../util/text';
 import { isBlankText, isThinking } from './blockKinds';
 import { isToolCall } from './chat';
 import { readMessage } from './message';

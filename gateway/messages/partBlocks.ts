@@ -1,8 +1,8 @@
-import { detectImageType, detectPdf, FIRST_BYTES, isText } from '../protocol/imageType';
-import { readDataUrl } from '../util/dataUrl';
-import { GatewayError } from '../util/gatewayError';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
-import { quote } from '../util/text';
+import { detectImageType, detectPdf, FIRST_BYTES, isText } from '../../util/imageType';
+import { readDataUrl } from '../../util/dataUrl';
+import { GatewayError } from '../protocol/gatewayError';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
+import { quote } from '../../util/text';
 import { addressBlock, bytesBlock } from './messageFiles';
 
 /**

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../util/json';
+import { isJsonObject } from '../../util/json';
 import { isBlankText, isThinking } from './blockKinds';
 import type { Turn } from './message';
 

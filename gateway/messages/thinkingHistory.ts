@@ -1,6 +1,6 @@
 import { isToolCall, type ChatTurn } from './chat';
-import { digestOf } from '../protocol/fingerprint';
-import type { JsonObject } from '../util/json';
+import { digestOf } from '../../util/digest';
+import type { JsonObject } from '../../util/json';
 import { isThinking } from './blockKinds';
 import { joinTurns, withoutBlanks, withoutBlankTexts } from './sentTurns';
 

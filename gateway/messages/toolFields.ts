@@ -1,6 +1,6 @@
-import { GatewayError } from '../util/gatewayError';
-import { isJsonObject, nonEmptyString, withoutUndefined, type JsonObject } from '../util/json';
-import { quote } from '../util/text';
+import { GatewayError } from '../protocol/gatewayError';
+import { isJsonObject, nonEmptyString, withoutUndefined, type JsonObject } from '../../util/json';
+import { quote } from '../../util/text';
 import { objectSchema } from './toolSchema';
 
 /**

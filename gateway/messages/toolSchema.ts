@@ -1,4 +1,4 @@
-import { isJsonObject, jsonText, nonEmptyString, type JsonObject } from '../util/json';
+import { isJsonObject, jsonText, nonEmptyString, type JsonObject } from '../../util/json';
 
 /** The properties of an object, and the names of those it must have. */
 interface Shape {

@@ -1,6 +1,6 @@
-import type { Problem } from '../util/gatewayError';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
-import { trimBy } from '../util/text';
+import type { Problem } from './gatewayError';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
+import { trimBy } from '../../util/text';
 import { readApiAddress, type ApiAddress } from './url';
 
 /** The fields of the credential, normalized. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../util/json';
+import { isJsonObject, type JsonObject } from '../../util/json';
 import { wasNeverSent, type Fault } from './networkFault';
 
 /** The outcome of one attempt to send a plan. */

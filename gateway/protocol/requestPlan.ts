@@ -1,5 +1,5 @@
-import { jsonText, withoutUndefined, type JsonObject } from '../util/json';
-import { GatewayError, type Problem } from '../util/gatewayError';
+import { jsonText, withoutUndefined, type JsonObject } from '../../util/json';
+import { GatewayError, type Problem } from './gatewayError';
 import type { AsyncFlag, Credential } from './credential';
 import type { ApiAddress } from './url';
 

@@ -1,3 +1,6 @@
+/** In characters: a longer address isn't read. */
+export const LONGEST_ADDRESS = 2000;
+
 /** The address of an API. */
 export interface ApiAddress {
 	/** The address without version, trailing slash and query: the key goes nowhere else. */
@@ -113,4 +116,17 @@ export function pathBelow(url: string, address: string): string | undefined {
 /** Whether `url` lies at `address` or below it; `address` as `normalizeUrl` gives it. */
 export function isBelow(url: string, address: string): boolean {
 	return pathBelow(url, address) !== undefined;
+}
+
+/**
+ * The path and query of an address below the gateway's; undefined for any other address, which must
+ * not get the key.
+ *
+ * @param address absolute or relative, from a response or an input item
+ */
+export function pathAtGateway(address: string | undefined, home: string): string | undefined {
+	if (address === undefined || address.length > LONGEST_ADDRESS) return undefined;
+	const url = fromGateway(address, home);
+	const path = url && pathBelow(url.href, home);
+	return path === undefined || path === '' ? undefined : path + url?.search;
 }

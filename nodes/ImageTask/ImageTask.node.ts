@@ -6,11 +6,11 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { withoutUndefined } from '../../gateway/util/json';
-import { withoutInlineImages } from '../../gateway/util/inlineImages';
+import { withoutUndefined } from '../../util/json';
+import { withoutInlineImages } from '../../util/inlineImages';
 import { isFinished } from '../../gateway/protocol/status';
-import { isInline, type TaskState } from '../../gateway/protocol/task';
-import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
+import { isInline, type TaskState, taskKey } from '../../gateway/responses/task';
+import { GatewayError, withDetails } from '../../gateway/protocol/gatewayError';
 import { taskError } from '../../gateway/errors/taskErrors';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
@@ -31,9 +31,9 @@ import { addHints, openRun, type Run } from '../shared/run/runContext';
 import type { RequestFacts } from '../shared/run/requestFacts';
 import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/run/summary';
-import { queryTask } from '../shared/tasks/pollTask';
-import { KnownTasks } from '../shared/tasks/knownTasks';
-import { knownTaskItems, readTask, taskKey } from '../shared/tasks/taskReference';
+import { lookAtTask } from '../../gateway/wait/lookAtTask';
+import { TasksOfRun } from '../../gateway/wait/tasksOfRun';
+import { knownTaskItems, readTask } from '../shared/tasks/taskReference';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {
@@ -92,7 +92,7 @@ async function queryTasks(
 		 * go after the last one: images may be in it.
 		 */
 		const queries = new Map<string, { itemsLeft: number; state?: Promise<TaskState> }>();
-		const tasks = new KnownTasks(run.clock);
+		const tasks = new TasksOfRun(run.clock);
 		const items = await runItems(run, context.getInputData().length, {
 			known: knownItems,
 			prepare: (itemIndex) => {
@@ -104,7 +104,7 @@ async function queryTasks(
 				queries.set(key, query);
 				query.itemsLeft += 1;
 				return async () => {
-					const state = (query.state ??= queryTask(run, task, tasks));
+					const state = (query.state ??= lookAtTask(run, task, tasks));
 					query.itemsLeft -= 1;
 					if (query.itemsLeft === 0) query.state = undefined;
 					return await stateItems(run, await state, facts, target);

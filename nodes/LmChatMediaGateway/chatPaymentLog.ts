@@ -1,8 +1,8 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 import { isToolCall } from '../../gateway/messages/chat';
-import { digestOf } from '../../gateway/protocol/fingerprint';
-import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
-import { isJsonObject, type JsonObject } from '../../gateway/util/json';
+import { digestOf } from '../../util/digest';
+import { UnknownOutcomeError, type Problem } from '../../gateway/protocol/gatewayError';
+import { isJsonObject, type JsonObject } from '../../util/json';
 import type { Payment, PaymentResult } from '../shared/payments/payment';
 import { keepOnly, openPayments } from '../shared/payments/storedPayments';
 import { runIndexOf } from '../shared/run/runContext';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../gateway/util/json';
+import { isJsonObject } from '../../util/json';
 import { loggedAs, logTokens, type Listeners } from './callLog';
 import { structuredOutput, type Answer, type OutputConfig } from './structuredOutput';
 

@@ -13,7 +13,7 @@ import type { ChatResponse } from '../../gateway/messages/chatResponse';
 import type { MessageSettings } from '../../gateway/messages/message';
 import { toolChoiceField, toolFields } from '../../gateway/messages/toolFields';
 import { nodeError } from '../shared/run/nodeErrors';
-import { RunEnded } from '../shared/transport/inFlight';
+import { RunEnded } from '../../gateway/protocol/runEnded';
 import type { Run } from '../shared/run/runContext';
 import type { ChatRequest, Messenger } from './messenger';
 

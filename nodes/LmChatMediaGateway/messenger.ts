@@ -3,16 +3,22 @@ import type { Conversation } from '../../gateway/messages/chat';
 import { readChatResponse, type ChatResponse } from '../../gateway/messages/chatResponse';
 import { planMessage, type MessageSettings } from '../../gateway/messages/message';
 import { keepTurn, restoreTurns, type StoredTurn } from '../../gateway/messages/thinkingHistory';
-import { digestOf, requestFingerprint } from '../../gateway/protocol/fingerprint';
+import { requestFingerprint } from '../../gateway/protocol/fingerprint';
 import { wasNotAccepted } from '../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../gateway/protocol/requestPlan';
-import { GatewayError, UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
-import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	type Problem,
+} from '../../gateway/protocol/gatewayError';
+import { nonEmptyString, type JsonObject } from '../../util/json';
 import { failureOf } from '../shared/payments/payment';
 import type { Run } from '../shared/run/runContext';
-import { Requests, RunEnded } from '../shared/transport/inFlight';
+import { Requests } from '../../gateway/wire/inFlight';
 import type { ChatPaymentLog } from './chatPaymentLog';
-import { readStreamedResponse } from './streamedResponse';
+import { readStreamedResponse } from '../../gateway/messages/streamedResponse';
+import { digestOf } from '../../util/digest';
+import { RunEnded } from '../../gateway/protocol/runEnded';
 
 /** How the response to a message arrives. */
 export interface MessageCall {
@@ -57,7 +63,7 @@ export class Messenger {
 			if (response.finishReason === 'length') {
 				this.addHint("A response was cut off at 'Max Tokens' of the chat model.");
 			}
-			const { withoutKeyInContent } = this.run.address;
+			const { withoutKeyInContent } = this.run.account;
 			if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
 			// From the whole text, because a key may be split across several blocks.
 			const parts = response.parts.map((part) =>
@@ -79,7 +85,7 @@ export class Messenger {
 
 	private async sendOrReuse(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
 		const { run, storedTurns, payments } = this;
-		const { account } = run.address;
+		const { id: account } = run.account;
 		const model = digestOf([account, request.model]);
 		const turns = restoreTurns(storedTurns, request.messages, model);
 		const plan = planMessage({ ...request, messages: turns });
@@ -111,7 +117,7 @@ export class Messenger {
 
 	private async request(plan: RequestPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
 		const { run } = this;
-		const { createKeyFilter } = run.address;
+		const { createKeyFilter } = run.account;
 		const requests = new Requests();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);
 		const ended = new Promise<never>((_, reject) => {

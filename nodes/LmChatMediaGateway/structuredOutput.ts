@@ -1,6 +1,6 @@
 import { jsonInText } from '../../gateway/messages/jsonResponse';
-import { isJsonObject } from '../../gateway/util/json';
-import { quote } from '../../gateway/util/text';
+import { isJsonObject } from '../../util/json';
+import { quote } from '../../util/text';
 
 /** A response, as LangChain hands it on. */
 export interface Answer {

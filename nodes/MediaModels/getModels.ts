@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
-import { withoutDataUrls, withoutInlineImages } from '../../gateway/util/inlineImages';
-import type { JsonObject } from '../../gateway/util/json';
+import { withoutDataUrls, withoutInlineImages } from '../../util/inlineImages';
+import type { JsonObject } from '../../util/json';
 import {
 	asWord,
 	planModel,
@@ -8,10 +8,10 @@ import {
 	readModel,
 	type ListingFormat,
 	type ModelRecord,
-} from '../../gateway/protocol/models';
+} from '../../gateway/models/models';
 import type { HttpResponse } from '../../gateway/protocol/outcome';
-import { didYouMean } from '../../gateway/util/closestMatch';
-import { GatewayError } from '../../gateway/util/gatewayError';
+import { didYouMean } from '../../util/closestMatch';
+import { GatewayError } from '../../gateway/protocol/gatewayError';
 import {
 	LIST_IS_CUT,
 	NoListError,
@@ -84,7 +84,7 @@ export async function getModel(
 
 /** All models, or their names. */
 async function anyRecords(run: Run): Promise<ModelRecord[]> {
-	const list = await requestRecords(run.address, 'any', (plan) => requestListing(run, plan));
+	const list = await requestRecords(run.account, 'any', (plan) => requestListing(run, plan));
 	if (list.models[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
 	if (list.isCut) run.hints.add(LIST_IS_CUT);
 	return list.models;
@@ -96,7 +96,7 @@ async function anyRecords(run: Run): Promise<ModelRecord[]> {
  * @returns none without a key, or where the list has only names itself
  */
 async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[]> {
-	if (!run.address.hasKey || listed[0]?.isNameOnly) return [];
+	if (!run.account.hasKey || listed[0]?.isNameOnly) return [];
 	const names = await requestNames(run).catch(async (error: unknown): Promise<ModelRecord[]> => {
 		if (!(error instanceof GatewayError)) throw error as Error;
 		const { httpCode = 0 } = error.problem;

@@ -1,7 +1,7 @@
 import { addressBlock, bytesBlock } from '../../gateway/messages/messageFiles';
 import type { FormFile } from '../../gateway/protocol/requestPlan';
-import type { JsonObject } from '../../gateway/util/json';
-import { MB } from '../../gateway/util/megabyte';
+import type { JsonObject } from '../../util/json';
+import { MB } from '../../util/megabyte';
 import type { ImageRef } from '../shared/images/imageRefs';
 import { openFile, openImageRefs, readImageRefs } from '../shared/images/inputFiles';
 import type { ItemParameters } from '../shared/parameters/itemParameters';

@@ -1,5 +1,5 @@
-import { withoutUndefined, type JsonObject } from '../../gateway/util/json';
-import { withoutInlineImages } from '../../gateway/util/inlineImages';
+import { withoutUndefined, type JsonObject } from '../../util/json';
+import { withoutInlineImages } from '../../util/inlineImages';
 import { CUT_OFF, readJsonOf } from '../../gateway/messages/jsonResponse';
 import { readMessage, type MessageResponse, type Turn } from '../../gateway/messages/message';
 import { missingTextHint } from '../../gateway/messages/missingText';

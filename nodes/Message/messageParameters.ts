@@ -5,7 +5,7 @@ import {
 	type Turn,
 } from '../../gateway/messages/message';
 import { joinTurns, withoutBlanks } from '../../gateway/messages/sentTurns';
-import { isJsonObject, parseJson, type JsonObject } from '../../gateway/util/json';
+import { isJsonObject, parseJson, type JsonObject } from '../../util/json';
 import type { PayingField } from '../shared/fields/choices';
 import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
 import { optionsField, simplifyField } from '../shared/fields/optionFields';

@@ -1,8 +1,8 @@
 import { readUsage } from '../../gateway/messages/chatResponse';
 import { readMessage } from '../../gateway/messages/message';
-import { finiteNumber, type JsonObject } from '../../gateway/util/json';
-import { counted } from '../../gateway/util/text';
-import { rounded } from '../../gateway/validation/pricing';
+import { finiteNumber, type JsonObject } from '../../util/json';
+import { counted } from '../../util/text';
+import { rounded } from '../../util/amount';
 
 /** What the messages of a run have taken. */
 export interface MessageTally {

@@ -101,7 +101,7 @@ async function prepareMessage(
 	item: ItemParameters,
 ): Promise<MessageJob> {
 	const { itemIndex } = item;
-	paymentLog.identify(itemIndex, run.address.account);
+	paymentLog.identify(itemIndex, run.account.id);
 	const target = readMessageTarget(item);
 	const payment = paymentLog.ownEarlier(itemIndex);
 	if (payment !== undefined) return { kind: 'paid', itemIndex, target, payment };
@@ -118,7 +118,7 @@ async function prepareMessage(
 	);
 	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
-	paymentLog.identify(itemIndex, run.address.account, plan);
+	paymentLog.identify(itemIndex, run.account.id, plan);
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	// The conversation as the output shows it. Bytes are read as late as possible.
 	const showTurns = async () =>
@@ -138,7 +138,7 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 	// As recorded with the payment: the conversation of this try may differ.
 	const { message = {}, turns = [] } = paid;
 	const hint = responseHint(message);
-	if (hint !== undefined) run.hints.add(run.address.withoutKeyInContent(hint));
+	if (hint !== undefined) run.hints.add(run.account.withoutKeyInContent(hint));
 	const json = messageOutput(message, turns, target, run.isTool);
 	// A copy, because the turns belong to the input and the response to the record of payments.
 	return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];

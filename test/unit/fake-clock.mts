@@ -1,4 +1,4 @@
-import type { Clock } from '../../gateway/util/clock.js';
+import type { Clock } from '../../gateway/protocol/clock.js';
 
 interface Sleeper {
 	at: number;

@@ -1,8 +1,8 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/util/gatewayError';
-import { finiteNumber, isJsonObject } from '../../../gateway/util/json';
-import { counted } from '../../../gateway/util/text';
-import { rounded } from '../../../gateway/validation/pricing';
+import { GatewayError } from '../../../gateway/protocol/gatewayError';
+import { finiteNumber, isJsonObject } from '../../../util/json';
+import { counted } from '../../../util/text';
+import { rounded } from '../../../util/amount';
 import type { Estimate } from '../models/modelChecks';
 import type { Failure } from '../run/itemRunner';
 import type { Tally } from '../run/tally';

@@ -5,14 +5,14 @@ import {
 	hasFailed,
 	isOutOfReach,
 } from '../../../gateway/errors/taskErrors';
-import { afterColon } from '../../../gateway/protocol/errorBody';
-import { isInline } from '../../../gateway/protocol/task';
-import { withoutUndefined } from '../../../gateway/util/json';
+import { afterColon } from '../../../gateway/responses/errorBody';
+import { isInline } from '../../../gateway/responses/task';
+import { withoutUndefined } from '../../../util/json';
 import { imageItems, itemPerImage, withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
 import { isFailed } from '../run/nodeErrors';
 import { costOf } from '../run/tally';
-import type { TaskWait } from '../tasks/taskWaiter';
+import type { TaskWait } from '../tasks/waitEntries';
 import type { Batch, PaidJob, SendJob } from './imageBatch';
 
 /** In milliseconds. After it, the recorded addresses of the images are used. */

@@ -11,7 +11,7 @@ import { finishRun } from '../run/summary';
 import type { Tally } from '../run/tally';
 import { openProgress } from '../suspend/progress';
 import { readSuspendAfter, suspend } from '../suspend/suspend';
-import { TaskWaiter } from '../tasks/taskWaiter';
+import { TaskWaiter } from '../../../gateway/wait/taskWaiter';
 import { MODES, type Batch, type RequestBuilder } from './imageBatch';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';

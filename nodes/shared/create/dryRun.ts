@@ -1,7 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { ImageRequest, RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { withoutInlineImages } from '../../../gateway/util/inlineImages';
-import { withoutUndefined } from '../../../gateway/util/json';
+import { withoutInlineImages } from '../../../util/inlineImages';
+import { withoutUndefined } from '../../../util/json';
 import type { ImageTarget } from '../images/imageItems';
 
 /** A request that was checked, and isn't sent. */

@@ -1,8 +1,8 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { readPaidResponse } from '../../../gateway/protocol/paidResponse';
+import { readPaidResponse } from '../../../gateway/responses/paidResponse';
 import { planUrl, requestedImages, taskTypeOf } from '../../../gateway/protocol/requestPlan';
-import { withFullAddresses } from '../../../gateway/protocol/task';
-import { quote } from '../../../gateway/util/text';
+import { withFullAddresses } from '../../../gateway/responses/task';
+import { quote } from '../../../util/text';
 import { withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
 import { taskItem } from '../tasks/taskReference';
@@ -34,7 +34,7 @@ function showRequest(
 	const unpriced = budget.unpriced(checked.request.model, checked)?.message ?? [];
 	const overBudget = budget.describeDry()?.violations ?? [];
 	const violations = [...checked.violations, unpriced, overBudget].flat();
-	const url = run.address.withoutKey(planUrl(plan, run.address.base));
+	const url = run.account.withoutKey(planUrl(plan, run.account.base));
 	return dryRunItem(plan, url, { ...checked, violations }, target);
 }
 
@@ -58,7 +58,7 @@ async function sendRequest(
 			asynchronous: plan.call === 'submit',
 			submittedAt: new Date().toISOString(),
 		});
-		const images = found?.images && withFullAddresses(found.images, run.address.baseUrl);
+		const images = found?.images && withFullAddresses(found.images, run.account.baseUrl);
 		return found && { requested, ...found, images };
 	});
 }

@@ -12,8 +12,9 @@ import type { Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
-import type { TaskWait, TaskWaiter } from '../tasks/taskWaiter';
+import type { TaskWaiter } from '../../../gateway/wait/taskWaiter';
 import type { Budget } from './budget';
+import type { TaskWait } from '../tasks/waitEntries';
 
 /** How a node makes the request of an item: its fields, its files, its plan. */
 export interface RequestBuilder {

@@ -1,8 +1,8 @@
 import type { NodeOperationError } from 'n8n-workflow';
 import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
-import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
-import { quote } from '../../../gateway/util/text';
-import { readTypedValue } from '../../../gateway/util/typedValue';
+import { isJsonObject, type JsonObject } from '../../../util/json';
+import { quote } from '../../../util/text';
+import { readTypedValue } from '../../../util/typedValue';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
 import type { RequestFacts } from '../run/requestFacts';

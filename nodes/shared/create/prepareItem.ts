@@ -1,5 +1,5 @@
 import type { ImageRequest, RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/util/gatewayError';
+import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { readTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
@@ -25,7 +25,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	const { itemIndex } = item;
 	const isDry = item.options.switch('dryRun', 'Dry Run', false);
 	// First, because the files and the model list that the payment was made with may be gone.
-	if (!isDry) paymentLog.identify(itemIndex, run.address.account);
+	if (!isDry) paymentLog.identify(itemIndex, run.account.id);
 	const settings = {
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
@@ -73,8 +73,8 @@ async function prepareRequest(
 	if (draft.imageCount !== undefined) await check(draft);
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
-	const flag = isSync ? undefined : run.address.asyncFlag;
-	return { given, checked, plan: builder.plan(checked.request, flag, run.address) };
+	const flag = isSync ? undefined : run.account.asyncFlag;
+	return { given, checked, plan: builder.plan(checked.request, flag, run.account) };
 }
 
 /** Tells the log of payments and the budget of a request that is to be sent. */
@@ -86,7 +86,7 @@ function expectPayment(
 	const { request, estimatedCost, pricePerImage } = checked;
 	// The identity of a payment depends neither on the mode, nor on what the credential says about the
 	// gateway, nor on types that the model list corrects.
-	paymentLog.identify(itemIndex, run.address.account, builder.plan(given));
+	paymentLog.identify(itemIndex, run.account.id, builder.plan(given));
 	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
 	const { model, prompt } = request;

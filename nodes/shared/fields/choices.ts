@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
-import { readTypedValue } from '../../../gateway/util/typedValue';
+import { isJsonObject, parseJson, type JsonObject } from '../../../util/json';
+import { readTypedValue } from '../../../util/typedValue';
 
 /** A field or an option of a node that pays. */
 export interface PayingField extends INodeProperties {

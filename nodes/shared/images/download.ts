@@ -1,18 +1,18 @@
-import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
-import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
-import { MB } from '../../../gateway/util/megabyte';
-import { quote } from '../../../gateway/util/text';
-import { imageFileName, imageTypeOf } from '../../../gateway/protocol/imageType';
+import type { IBinaryData } from 'n8n-workflow';
+import type { WireResponse } from '../../../gateway/wire/transport';
+import { readDataUrl, type DataUrl } from '../../../util/dataUrl';
+import { MB } from '../../../util/megabyte';
+import { quote } from '../../../util/text';
+import { imageFileName, imageTypeOf } from '../../../util/imageType';
 import { isGood, type HttpResponse, type Outcome } from '../../../gateway/protocol/outcome';
 import type { Fault } from '../../../gateway/protocol/networkFault';
 import { absoluteAddress } from '../../../gateway/protocol/url';
 import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Target } from '../../../gateway/errors/faultTexts';
-import { GatewayError } from '../../../gateway/util/gatewayError';
-import type { SendOnce } from '../../../gateway/client/client';
+import { GatewayError } from '../../../gateway/protocol/gatewayError';
+import { type SendOnce, plainHeaders } from '../../../gateway/wire/sendOnce';
 import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
-import { plainHeaders } from '../transport/http';
 import {
 	bound,
 	peek,
@@ -20,7 +20,7 @@ import {
 	TooLargeError,
 	type ByteStream,
 	type ResponseBody,
-} from '../transport/responseBody';
+} from '../../../gateway/wire/responseBody';
 
 /** An image to download. */
 export interface ImageSource {
@@ -65,7 +65,7 @@ export async function downloadImage(run: Run, image: ImageSource): Promise<IBina
 	const inline = readDataUrl(url);
 	if (inline !== undefined) return await storeInline(run, inline, image);
 
-	const address = absoluteAddress(url, run.address.baseUrl);
+	const address = absoluteAddress(url, run.account.baseUrl);
 	if (address === undefined) {
 		throw new GatewayError({
 			message: 'The gateway returned an invalid image address',
@@ -174,11 +174,11 @@ const FEWEST_BYTES = 64;
  */
 async function readImage(
 	{ helpers }: Run,
-	{ statusCode, headers, body }: IN8nHttpFullResponse,
+	{ httpCode, headers, body }: WireResponse,
 	{ url, maxMb, name }: ImageSource,
 ): Promise<ResponseBody> {
 	const maxBytes = Math.floor(maxMb * MB);
-	const isError = statusCode < 200 || statusCode >= 300;
+	const isError = httpCode < 200 || httpCode >= 300;
 	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
 	const isTooLarge = Number(length) > maxBytes;
 	const stream = body as ByteStream;

@@ -6,13 +6,13 @@ import type {
 	INodeExecutionData,
 } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { imageFileName } from '../../../gateway/protocol/imageType';
-import { defaultFileStem, fillFileName } from '../../../gateway/util/fileName';
-import { GatewayError, withDetails } from '../../../gateway/util/gatewayError';
-import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
-import { rounded } from '../../../gateway/validation/pricing';
-import type { ImageResult } from '../../../gateway/protocol/responseFields';
-import { isInline, type TaskRef } from '../../../gateway/protocol/task';
+import { imageFileName } from '../../../util/imageType';
+import { defaultFileStem, fillFileName } from '../../../util/fileName';
+import { GatewayError, withDetails } from '../../../gateway/protocol/gatewayError';
+import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../util/json';
+import { rounded } from '../../../util/amount';
+import type { ImageResult } from '../../../gateway/responses/responseFields';
+import { isInline, type Task } from '../../../gateway/responses/task';
 import { downloadImage } from './download';
 import { copiedFields } from '../run/copiedFields';
 import { failedItem, isFailed } from '../run/nodeErrors';
@@ -23,7 +23,7 @@ import { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 
 /** The facts about the images of one item. */
-export interface ImageFacts extends RequestFacts, Partial<TaskRef> {
+export interface ImageFacts extends RequestFacts, Partial<Task> {
 	/** Unix seconds. */
 	created?: number;
 	status?: string;

@@ -1,6 +1,6 @@
-import { detectImageType } from '../../../gateway/protocol/imageType';
-import { readDataUrl } from '../../../gateway/util/dataUrl';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
+import { detectImageType } from '../../../util/imageType';
+import { readDataUrl } from '../../../util/dataUrl';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
 import { textIn } from '../parameters/itemParameters';
 
 /** An image that a parameter names. */

@@ -5,16 +5,16 @@ import {
 	extensionFor,
 	FIRST_BYTES,
 	safeMimeType,
-} from '../../../gateway/protocol/imageType';
+} from '../../../util/imageType';
 import type { FormFile } from '../../../gateway/protocol/requestPlan';
 import { parseUrl } from '../../../gateway/protocol/url';
-import { safeFileStem } from '../../../gateway/util/fileName';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
-import { quote } from '../../../gateway/util/text';
+import { safeFileStem } from '../../../util/fileName';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
+import { quote } from '../../../util/text';
 import { textIn, type ItemParameters } from '../parameters/itemParameters';
 import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
-import type { ByteStream } from '../transport/responseBody';
+import type { ByteStream } from '../../../gateway/wire/responseBody';
 import { downloadSource } from './download';
 import { imageRefsIn, type ImageRef } from './imageRefs';
 

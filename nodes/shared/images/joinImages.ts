@@ -1,5 +1,5 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
+import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { detailsOf } from '../run/itemFacts';
 import { isFailed } from '../run/nodeErrors';
 

@@ -1,29 +1,31 @@
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { TtlCache, ttlMsOf, type Cached } from '../../../gateway/util/ttlCache';
+import { TtlCache, ttlMsOf, type Cached } from '../../../util/ttlCache';
 import { errorFor } from '../../../gateway/errors/errorMessages';
-import { countOf, MOST_PAGES, planNextPage, totalOf } from '../../../gateway/protocol/listPages';
+import { countOf, MOST_PAGES, planNextPage, totalOf } from '../../../gateway/models/listPages';
 import {
 	holdsModels,
 	planModel,
 	planModelList,
 	readModel,
 	readModelList,
-	saysFailure,
 	type ModelRecord,
-} from '../../../gateway/protocol/models';
+} from '../../../gateway/models/models';
 import { KEY_IN_OWN_HEADER } from '../../../gateway/protocol/auth';
-import { planModelNames, readModelNames } from '../../../gateway/protocol/modelNames';
+import { planModelNames, readModelNames } from '../../../gateway/models/modelNames';
 import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/util/gatewayError';
-import type { JsonObject } from '../../../gateway/util/json';
-import type { SendOnce, Sent } from '../../../gateway/client/client';
+import { GatewayError } from '../../../gateway/protocol/gatewayError';
+import type { JsonObject } from '../../../util/json';
+import type { Sent } from '../../../gateway/pace/client';
 import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
-import { Requests } from '../transport/inFlight';
-import { CREDENTIAL, readAddress, type GatewayAddress } from '../transport/gatewayAddress';
-import { createSendOnce } from '../transport/http';
+import { Requests } from '../../../gateway/wire/inFlight';
+import { type SendOnce, createSendOnce } from '../../../gateway/wire/sendOnce';
+import { n8nTransport } from '../transport/n8nTransport';
+import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
+import type { Account } from '../../../gateway/protocol/account';
+import { saysFailure } from '../../../gateway/responses/errorBody';
 
 /** After this, a run continues without the model list. */
 const RUN_TIMEOUT_MS = 10_000;
@@ -54,12 +56,12 @@ export class NoListError extends GatewayError {
  */
 async function cachedListing(
 	plan: RequestPlan,
-	owner: { address: GatewayAddress },
+	owner: { account: Account },
 	send: () => Promise<Sent>,
 ): Promise<HttpResponse> {
-	const { media, base, allowUnauthorizedCerts, accountAndKey } = owner.address;
+	const { media, base, allowUnauthorizedCerts, idWithKey } = owner.account;
 	const url = planUrl(plan, plan.call === 'names' ? base : media);
-	const key = [url, JSON.stringify(plan.headers), allowUnauthorizedCerts, accountAndKey].join(' ');
+	const key = [url, JSON.stringify(plan.headers), allowUnauthorizedCerts, idWithKey].join(' ');
 	const load = async (): Promise<Cached<HttpResponse>> => {
 		const { outcome, attempts } = await send();
 		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
@@ -97,7 +99,7 @@ const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 
 /** Creates a function that requests a list in one attempt. */
 const inOneAttempt =
-	(owner: { address: GatewayAddress }, sendOnce: SendOnce): RequestList =>
+	(owner: { account: Account }, sendOnce: SendOnce): RequestList =>
 	async (plan) =>
 		await cachedListing(plan, owner, async () => ({ outcome: await sendOnce(plan), attempts: 1 }));
 
@@ -120,7 +122,7 @@ export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpR
  * @throws GatewayError
  */
 export async function requestModels(run: Run): Promise<ModelList> {
-	return await requestRecords(run.address, 'media', requestQuickly(run));
+	return await requestRecords(run.account, 'media', requestQuickly(run));
 }
 
 /**
@@ -130,7 +132,7 @@ export async function requestModels(run: Run): Promise<ModelList> {
  * @throws GatewayError
  */
 export async function requestNames(run: Run): Promise<ModelRecord[]> {
-	return (await requestRecords(run.address, 'names', requestQuickly(run))).models;
+	return (await requestRecords(run.account, 'names', requestQuickly(run))).models;
 }
 
 /**
@@ -165,7 +167,7 @@ function requestQuickly(run: Run): RequestList {
  * @throws GatewayError
  */
 export async function requestRecords(
-	{ hasKey, baseUrl, mediaUrl }: GatewayAddress,
+	{ hasKey, baseUrl, mediaUrl }: Account,
 	list: 'media' | 'names' | 'any',
 	request: RequestList,
 ): Promise<ModelList> {
@@ -248,11 +250,16 @@ export async function loadModels(
 	list: 'media' | 'names' | 'any',
 ): Promise<ModelRecord[]> {
 	const credentials = await context.getCredentials(CREDENTIAL);
-	const address = readAddress(credentials, context.getNode(), list === 'names');
-	const limits = { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS };
-	const sendOnce = createSendOnce({ context, address, limits, requests: new Requests() });
-	const request = inOneAttempt({ address }, sendOnce);
-	const { models } = await requestRecords(address, list, request).catch((error: unknown) => {
+	const account = readAccount(credentials, context.getNode(), list === 'names');
+	const sendOnce = createSendOnce({
+		account,
+		limits: { timeoutMs: EDITOR_TIMEOUT_MS },
+		requests: new Requests(),
+		transport: n8nTransport(context, account),
+		addsKey: true,
+	});
+	const request = inOneAttempt({ account }, sendOnce);
+	const { models } = await requestRecords(account, list, request).catch((error: unknown) => {
 		const { message, description } = problemOf(error);
 		// The editor's list shows the message alone.
 		const [, advice] = /^(Check .{1,200}?)\.(?=\s|$)/.exec(description) ?? [];

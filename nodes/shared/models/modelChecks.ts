@@ -1,14 +1,18 @@
-import { checkRequest, withPublishedTypes } from '../../../gateway/validation/modelLimits';
-import { estimateCost, pricePerImage } from '../../../gateway/validation/pricing';
-import { makesVideos, MODE_OF, suits, type ModelRecord } from '../../../gateway/protocol/models';
+import { checkRequest, withPublishedTypes } from '../../../gateway/models/modelLimits';
+import { estimateCost, pricePerImage } from '../../../gateway/models/pricing';
+import { makesVideos, MODE_OF, suits, type ModelRecord } from '../../../gateway/models/models';
 import {
 	IMAGE_FIELD,
 	type ImageRequest,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { didYouMean } from '../../../gateway/util/closestMatch';
-import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
-import { withoutUndefined } from '../../../gateway/util/json';
+import { didYouMean } from '../../../util/closestMatch';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	withDetails,
+} from '../../../gateway/protocol/gatewayError';
+import { withoutUndefined } from '../../../util/json';
 import { NoListError, requestModel, requestModels, type ModelList } from './modelCache';
 import type { Run } from '../run/runContext';
 

@@ -10,10 +10,10 @@ import {
 	suits,
 	type AllowedValue,
 	type ModelRecord,
-} from '../../../gateway/protocol/models';
-import { isJsonObject } from '../../../gateway/util/json';
-import { didYouMean } from '../../../gateway/util/closestMatch';
-import { describePrice } from '../../../gateway/validation/pricing';
+} from '../../../gateway/models/models';
+import { isJsonObject } from '../../../util/json';
+import { didYouMean } from '../../../util/closestMatch';
+import { describePrice } from '../../../gateway/models/pricing';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { problemOf } from '../run/nodeErrors';
 import { loadModels } from './modelCache';

@@ -1,7 +1,7 @@
 import type { IBinaryData, IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { isJsonObject, numberOf, parseJson, type JsonObject } from '../../../gateway/util/json';
-import { quote } from '../../../gateway/util/text';
+import { isJsonObject, numberOf, parseJson, type JsonObject } from '../../../util/json';
+import { quote } from '../../../util/text';
 import { optionOf, type OptionName } from '../fields/optionFields';
 
 /** The values that a number may have, both ends included. */

@@ -1,5 +1,5 @@
 import type { MessageSettings } from '../../../gateway/messages/message';
-import { withoutUndefined, type JsonObject } from '../../../gateway/util/json';
+import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { ItemParameters } from './itemParameters';
 import { readerOf } from './requestFields';
 

@@ -1,6 +1,6 @@
-import { MB } from '../../../gateway/util/megabyte';
+import { MB } from '../../../util/megabyte';
 import { optionOf } from '../fields/optionFields';
-import type { RunLimits } from '../transport/runLimits';
+import type { RunLimits } from '../../../gateway/wire/runLimits';
 import { numberIn, type ItemParameters, type ValueReader } from './itemParameters';
 
 /** A rate above 0 that lets a run end within reason; undefined for 0, which means no limit. */

@@ -1,6 +1,6 @@
 import type { NodeOperationError } from 'n8n-workflow';
-import { jsonText, type JsonObject } from '../../../gateway/util/json';
-import { quote } from '../../../gateway/util/text';
+import { jsonText, type JsonObject } from '../../../util/json';
+import { quote } from '../../../util/text';
 import { isEmpty, isOff, shown, type ItemParameters, type ValueReader } from './itemParameters';
 
 /*

@@ -2,23 +2,23 @@ import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { shownResponse } from '../../../gateway/errors/taskErrors';
 import { readMessage, type Turn } from '../../../gateway/messages/message';
-import { afterColon, errorIn } from '../../../gateway/protocol/errorBody';
+import { afterColon, errorIn } from '../../../gateway/responses/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
-import { idIn, readTaskId } from '../../../gateway/protocol/responseFields';
-import { isInline, type TaskRef } from '../../../gateway/protocol/task';
+import type { PaidResponse } from '../../../gateway/responses/paidResponse';
+import { idIn, readTaskId } from '../../../gateway/responses/responseFields';
+import { isInline, type Task } from '../../../gateway/responses/task';
 import {
 	GatewayError,
 	UnknownOutcomeError,
 	type Problem,
-} from '../../../gateway/util/gatewayError';
-import { namedAddresses } from '../../../gateway/util/httpAddresses';
-import { withoutUndefined, type JsonObject } from '../../../gateway/util/json';
+} from '../../../gateway/protocol/gatewayError';
+import { namedAddresses } from '../../../util/httpAddresses';
+import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { Charged, UnreturnedPayment } from '../run/itemFacts';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { sumOf, type Tally } from '../run/tally';
-import { RunEnded } from '../transport/inFlight';
+import { RunEnded } from '../../../gateway/protocol/runEnded';
 
 /** The result of a paid request so far. */
 export interface PaymentResult extends PaidResponse {
@@ -150,7 +150,7 @@ export const listPayments = (
 	});
 
 /** The task whose images have no address, or aren't known yet. */
-function availableTask({ task, images = [], items, failed, lost }: PaymentResult): TaskRef[] {
+function availableTask({ task, images = [], items, failed, lost }: PaymentResult): Task[] {
 	if (task === undefined || failed === true || lost === true) return [];
 	const isNeeded = images.length === 0 || items !== undefined || images.some(isInline);
 	const { taskId, taskType, statusUrl } = task;

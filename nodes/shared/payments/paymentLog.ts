@@ -1,10 +1,10 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import type { SendOnce } from '../../../gateway/client/client';
-import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint';
+import type { SendOnce } from '../../../gateway/wire/sendOnce';
+import { requestFingerprint } from '../../../gateway/protocol/fingerprint';
 import type { GoodResponse } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { isInline } from '../../../gateway/protocol/task';
-import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
+import { isInline } from '../../../gateway/responses/task';
+import { UnknownOutcomeError, type Problem } from '../../../gateway/protocol/gatewayError';
 import {
 	mostCharged,
 	type Charged,
@@ -42,6 +42,7 @@ import {
 	type Identity,
 } from './earlierPayments';
 import { keepOnly, openPayments } from './storedPayments';
+import { digestOf } from '../../../util/digest';
 
 /**
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import type { Problem } from '../../../gateway/util/gatewayError';
-import { isJsonObject } from '../../../gateway/util/json';
+import type { Problem } from '../../../gateway/protocol/gatewayError';
+import { isJsonObject } from '../../../util/json';
 import { addHints } from '../run/runContext';
 import type { Payment } from './payment';
 

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { withoutUndefined } from '../../../gateway/util/json';
+import { withoutUndefined } from '../../../util/json';
 
 /**
  * Fields of an input item that aren't copied: those that the image nodes return, which would seem to

@@ -5,7 +5,7 @@ import type {
 	NodeApiError,
 	NodeOperationError,
 } from 'n8n-workflow';
-import { counted } from '../../../gateway/util/text';
+import { counted } from '../../../util/text';
 import { agentText, chargedIn, detailsOf, type Charged, type KnownItems } from './itemFacts';
 import { isFailed } from './nodeErrors';
 import { isTool } from './runContext';

@@ -1,7 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
-import { isJsonObject } from '../../../gateway/util/json';
+import { isJsonObject } from '../../../util/json';
 import type { RequestFacts } from './requestFacts';
 
 /** Whether the request of an item was charged. */

@@ -2,14 +2,14 @@ import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-wor
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
 import { LONGEST_RESPONSE } from '../../../gateway/errors/taskErrors';
 import { statusGroup } from '../../../gateway/protocol/status';
-import { withoutDataUrls } from '../../../gateway/util/inlineImages';
-import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
-import { counted, escapeHtml, quote } from '../../../gateway/util/text';
+import { withoutDataUrls } from '../../../util/inlineImages';
+import { isJsonObject, withoutUndefined } from '../../../util/json';
+import { counted, escapeHtml, quote } from '../../../util/text';
 import {
 	GatewayError,
 	UnknownOutcomeError,
 	type Problem,
-} from '../../../gateway/util/gatewayError';
+} from '../../../gateway/protocol/gatewayError';
 import {
 	FREE_ITEMS,
 	mostCharged,

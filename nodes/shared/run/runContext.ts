@@ -5,19 +5,25 @@ import type {
 	INode,
 } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { Client, type SendOnce } from '../../../gateway/client/client';
-import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
-import type { Clock } from '../../../gateway/util/clock';
-import { withoutDataUrls } from '../../../gateway/util/inlineImages';
-import { LruMap } from '../../../gateway/util/lruMap';
-import { Semaphore } from '../../../gateway/util/semaphore';
-import { escapeHtml } from '../../../gateway/util/text';
-import { CREDENTIAL, readAddress, type GatewayAddress } from '../transport/gatewayAddress';
-import { createSendOnce, type TransportOverrides } from '../transport/http';
-import { Requests, RunEnded } from '../transport/inFlight';
-import type { RunLimits } from '../transport/runLimits';
+import { Client } from '../../../gateway/pace/client';
+import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/pace/rateLimiter';
+import type { Clock } from '../../../gateway/protocol/clock';
+import { withoutDataUrls } from '../../../util/inlineImages';
+import { LruMap } from '../../../util/lruMap';
+import { Semaphore } from '../../../util/semaphore';
+import { escapeHtml } from '../../../util/text';
+import {
+	type SendOnce,
+	createSendOnce,
+	type SendOnceOverrides,
+} from '../../../gateway/wire/sendOnce';
+import { CREDENTIAL, readAccount, type NodeAccount } from '../transport/nodeAccount';
+import { Requests } from '../../../gateway/wire/inFlight';
+import type { RunLimits } from '../../../gateway/wire/runLimits';
+import { n8nTransport } from '../transport/n8nTransport';
 import { StoppableClock } from './stoppableClock';
 import type { Tally } from './tally';
+import { RunEnded } from '../../../gateway/protocol/runEnded';
 
 /** A run of a node: what all its requests share. */
 export interface Run {
@@ -25,7 +31,7 @@ export interface Run {
 	/** Whether On Error is set to continue, so that a failed item is an output item. */
 	continuesOnFail: boolean;
 	helpers: IExecuteFunctions['helpers'];
-	address: GatewayAddress;
+	account: NodeAccount;
 	limits: RunLimits;
 	clock: Clock;
 	requests: Requests;
@@ -35,14 +41,14 @@ export interface Run {
 	 * Writes to the console of the browser in which a person has started the node: the only place for
 	 * messages while it runs.
 	 */
-	showInBrowser: (message: string) => void;
+	tell: (message: string) => void;
 	/** A promise that rejects when the user selects Stop. */
 	stopped: Promise<never>;
 	isStopped: () => boolean;
 	/** Sends a request once, past the rate limiter that the client uses. */
 	sendOnce: SendOnce;
 	/** Creates such a function with own requests to abort, or another way to read responses. */
-	createSendOnce: (own: TransportOverrides) => SendOnce;
+	createSendOnce: (own: SendOnceOverrides) => SendOnce;
 	client: Client;
 	/** Limits how many files of all items are read at once. */
 	fileReads: Semaphore;
@@ -91,12 +97,12 @@ const rateStates = new LruMap<string, RateState>(200);
  * a limit of its own, as it is often on another host.
  */
 function openLimiter(
-	{ accountAndKey, mediaUrl }: GatewayAddress,
+	{ idWithKey, mediaUrl }: NodeAccount,
 	limits: RunLimits,
 	clock: Clock,
 	needsKey: boolean,
 ) {
-	const limited = needsKey ? accountAndKey : `listing ${mediaUrl} ${accountAndKey}`;
+	const limited = needsKey ? idWithKey : `listing ${mediaUrl} ${idWithKey}`;
 	const limiter = new RateLimiter({ ...limits, clock, rateState: rateStates.get(limited) });
 	const keepFindings = (): void => {
 		const found = limiter.rateState();
@@ -183,26 +189,32 @@ export async function openRun(
 	limits: RunLimits,
 	needsKey = true,
 ): Promise<Run> {
-	const address = readAddress(await loadCredential(context), context.getNode(), needsKey);
+	const account = readAccount(await loadCredential(context), context.getNode(), needsKey);
 	const requests = new Requests();
 	const clock = new StoppableClock();
 	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
-	const limiting = openLimiter(address, limits, clock, needsKey);
-	const transport = { context, address, limits, requests };
-	const sendOnce = createSendOnce(transport);
+	const limiting = openLimiter(account, limits, clock, needsKey);
+	const sending = {
+		account,
+		limits,
+		requests,
+		transport: n8nTransport(context, account),
+		addsKey: true,
+	};
+	const sendOnce = createSendOnce(sending);
 	return {
 		...openLifetime(context.getExecutionCancelSignal(), limiting, clock, requests),
 		node: context.getNode(),
-		address,
+		account,
 		limits,
 		requests,
 		continuesOnFail: context.continueOnFail(),
 		helpers: context.helpers,
 		clock,
 		isTool: isTool(context),
-		showInBrowser: (message) => context.sendMessageToUI(message),
+		tell: (message) => context.sendMessageToUI(message),
 		sendOnce,
-		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
+		createSendOnce: (own) => createSendOnce({ ...sending, ...own }),
 		client: new Client({
 			sendOnce,
 			limiter: limiting.limiter,

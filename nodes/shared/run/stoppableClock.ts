@@ -1,5 +1,5 @@
 import { sleep } from 'n8n-workflow';
-import type { Clock } from '../../../gateway/util/clock';
+import type { Clock } from '../../../gateway/protocol/clock';
 
 /**
  * The longest timer of Node.js: a longer one fires at once. Callers check the time after each

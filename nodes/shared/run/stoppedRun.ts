@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-import type { Problem } from '../../../gateway/util/gatewayError';
-import { withoutUndefined } from '../../../gateway/util/json';
+import type { Problem } from '../../../gateway/protocol/gatewayError';
+import { withoutUndefined } from '../../../util/json';
 import { startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
 import { mostCharged, type KnownItems, type UnreturnedPayment } from './itemFacts';

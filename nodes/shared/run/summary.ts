@@ -1,10 +1,10 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { UniqueNames } from '../../../gateway/util/fileName';
-import { withoutUndefined } from '../../../gateway/util/json';
-import { counted, oneLine } from '../../../gateway/util/text';
+import { UniqueNames } from '../../../util/fileName';
+import { withoutUndefined } from '../../../util/json';
+import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { addHints, isTool } from './runContext';
-import { rounded } from '../../../gateway/validation/pricing';
+import { rounded } from '../../../util/amount';
 import type { Tally } from './tally';
 
 /** The result of a run. */

@@ -1,4 +1,4 @@
-import { rounded } from '../../../gateway/validation/pricing';
+import { rounded } from '../../../util/amount';
 import type { RequestFacts } from './requestFacts';
 
 /** The counts and costs of a run. A plain value, stored while the execution is suspended. */

@@ -5,7 +5,7 @@ import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { runItems } from '../run/itemRunner';
 import { openRun } from '../run/runContext';
-import { TaskWaiter, type FinishedTask, type OpenTask, type TaskWait } from '../tasks/taskWaiter';
+import { TaskWaiter, type FinishedTask, type OpenTask } from '../../../gateway/wait/taskWaiter';
 import {
 	allTasks,
 	countTasks,
@@ -13,6 +13,7 @@ import {
 	listTasks,
 	withOutput,
 	type WaitEntry,
+	type TaskWait,
 } from '../tasks/waitEntries';
 import { endOfWait } from '../tasks/waitForTasks';
 import { fieldsOfFailed, type StoredWaits } from './storedWaits';
@@ -49,7 +50,10 @@ export async function checkOnce(
 	const waits = { run, entries, toOutput: plan.toOutput, finished: new Set<string>() };
 	const unpolled: number[] = [];
 	const waiter = new TaskWaiter(run, CHECK_MS, countTasks(entries), allTasks(entries));
-	const check = async (wait: TaskWait, itemIndex: number): Promise<FinishedTask | OpenTask> => {
+	const check = async (
+		wait: TaskWait,
+		itemIndex: number,
+	): Promise<FinishedTask<TaskWait> | OpenTask<TaskWait>> => {
 		const result = await waiter.wait(wait, CHECK_MS).catch((error: unknown) => {
 			// A failed task may have been paid back.
 			if (hasFailed(error)) wait.charged = 'maybe';

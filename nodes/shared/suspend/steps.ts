@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/util/gatewayError';
+import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { finishRun } from '../run/summary';
 import { nodeError } from '../run/nodeErrors';
 import { isStopped } from '../run/runContext';

@@ -1,11 +1,11 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import type { Problem } from '../../../gateway/util/gatewayError';
-import { isJsonObject } from '../../../gateway/util/json';
+import type { Problem } from '../../../gateway/protocol/gatewayError';
+import { isJsonObject } from '../../../util/json';
 import type { RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
-import type { TaskWait } from '../tasks/taskWaiter';
+import type { TaskWait } from '../tasks/waitEntries';
 import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
 
 /** What the sub-executions know of the suspended node. */

@@ -2,14 +2,14 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { deepCopy } from 'n8n-workflow';
 import { pathPart } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
-import type { TaskRef } from '../../../gateway/protocol/task';
+import type { Task } from '../../../gateway/responses/task';
 import {
 	finiteNumber,
 	isJsonObject,
 	nonEmptyString,
 	withoutUndefined,
 	type JsonObject,
-} from '../../../gateway/util/json';
+} from '../../../util/json';
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import { attempt, tolerant } from '../parameters/attempt';
 import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
@@ -23,16 +23,6 @@ import {
 } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
 
-/** A task that was submitted earlier. */
-export interface SubmittedTask extends TaskRef {
-	/** The last status, in the gateway's spelling. */
-	status?: string;
-	/** A date in ISO 8601. */
-	submittedAt?: string;
-	/** What else the response to the submit names (`AcceptedTask`), in items `alsoNamed`. */
-	mentioned?: string[];
-}
-
 /**
  * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in
  * the item's JSON is used, if there is one; `submittedAt` and `statusUrl` are always read from there.
@@ -40,7 +30,7 @@ export interface SubmittedTask extends TaskRef {
  *
  * @throws NodeOperationError if there is no ID; GatewayError if the ID is invalid
  */
-function readTaskReference(item: ItemParameters): SubmittedTask {
+function readTaskReference(item: ItemParameters): Task {
 	const fields = fieldsOf(item.input?.json);
 	const { taskType: known, submittedAt: at, taskId: id } = fields;
 	const taskId = readTaskId(item);
@@ -148,7 +138,7 @@ export function knownTaskItems(context: IExecuteFunctions): KnownItems {
 
 /** A task of an input item. */
 export interface TaskOfItem {
-	task: SubmittedTask;
+	task: Task;
 	facts: RequestFacts;
 	target: ImageTarget;
 }
@@ -190,19 +180,6 @@ function amount(value: unknown): number | undefined {
 	const number = finiteNumber(value);
 	return number !== undefined && number >= 0 ? number : undefined;
 }
-
-/**
- * The time since a task was submitted, in milliseconds.
- *
- * @returns undefined if its item doesn't tell
- */
-export function ageOf({ submittedAt = '' }: SubmittedTask): number | undefined {
-	const at = Date.parse(submittedAt);
-	return Number.isNaN(at) ? undefined : Date.now() - at;
-}
-
-/** A key for a task: a generation and an edit may have the same ID. */
-export const taskKey = ({ taskId, taskType }: TaskRef): string => `${taskType ?? 'any'} ${taskId}`;
 
 /** The longest parameter that is shown, in characters of JSON: it is stored with every image. */
 const LONGEST_PARAMETER = 500;

@@ -1,8 +1,16 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import type { TaskRef } from '../../../gateway/protocol/task';
-import { fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
-import { taskKey } from './taskReference';
-import type { TaskWait } from './taskWaiter';
+import { type Task, taskKey } from '../../../gateway/responses/task';
+import { fieldsOf, type Charged, type ItemFacts, type KnownItems } from '../run/itemFacts';
+import type { RequestFacts } from '../run/requestFacts';
+import type { TaskOfItem } from './taskReference';
+import type { WaitFor } from '../../../gateway/wait/taskWaiter';
+
+/** The wait of an input item for a task. */
+export interface TaskWait extends WaitFor, TaskOfItem {
+	facts: RequestFacts;
+	/** Whether the task was charged: certainly where the node that waits has submitted it. */
+	charged: Charged;
+}
 
 /**
  * An input item of a wait: what it waits for, or its result. Neither if its parameters were
@@ -34,7 +42,7 @@ export function countTasks(entries: WaitEntry[]): number {
  * without a type is any one with its ID.
  */
 export function distinctWaits(waits: TaskWait[]): TaskWait[] {
-	const typesOf = new Map<string, Set<TaskRef['taskType']>>();
+	const typesOf = new Map<string, Set<Task['taskType']>>();
 	return waits.filter(({ task: { taskId, taskType } }) => {
 		const types = typesOf.get(taskId) ?? new Set();
 		const isAny = types.has(undefined) || (taskType === undefined && types.size > 0);
@@ -48,10 +56,10 @@ export function distinctWaits(waits: TaskWait[]): TaskWait[] {
  * The tasks of a batch, also the failed ones: what is at the path of one of them, perhaps with an ID
  * of both kinds, is no other task.
  */
-export const allTasks = (entries: WaitEntry[]): TaskRef[] =>
+export const allTasks = (entries: WaitEntry[]): Task[] =>
 	entries.flatMap(({ wait, done }) => {
 		const output = fieldsOf((done?.items[0] ?? done?.open)?.json);
-		const { taskId, taskType } = wait?.task ?? (output as Partial<TaskRef>);
+		const { taskId, taskType } = wait?.task ?? (output as Partial<Task>);
 		return taskId === undefined ? [] : [{ taskId, taskType }];
 	});
 
@@ -59,7 +67,7 @@ export const allTasks = (entries: WaitEntry[]): TaskRef[] =>
 export function listTasks(entries: WaitEntry[]) {
 	return entries.flatMap(({ wait, done }, item) => {
 		// The output items of a task contain its ID.
-		const named = wait?.task ?? ((done?.items[0] ?? done?.open)?.json as Partial<TaskRef>);
+		const named = wait?.task ?? ((done?.items[0] ?? done?.open)?.json as Partial<Task>);
 		const { taskId, taskType, statusUrl } = named ?? {};
 		return taskId === undefined ? [] : [{ item, taskId, taskType, statusUrl }];
 	});

@@ -1,15 +1,15 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { isOutOfReach } from '../../../gateway/errors/taskErrors';
-import { afterColon } from '../../../gateway/protocol/errorBody';
-import { taskName } from '../../../gateway/protocol/task';
+import { afterColon } from '../../../gateway/responses/errorBody';
+import { taskName, taskKey } from '../../../gateway/responses/task';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { KnownItems } from '../run/itemFacts';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
 import { addImages, sumOf } from '../run/tally';
-import { chargeOfInput, readTask, taskItem, taskKey, type ImageOfItem } from './taskReference';
-import { TaskWaiter, type FinishedTask, type OpenTask, type TaskWait } from './taskWaiter';
+import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
+import { TaskWaiter, type FinishedTask, type OpenTask } from '../../../gateway/wait/taskWaiter';
 import {
 	allTasks,
 	countTasks,
@@ -17,6 +17,7 @@ import {
 	listTasks,
 	withOutput,
 	type WaitEntry,
+	type TaskWait,
 } from './waitEntries';
 
 /** Reads the wait of an item from its parameters. @throws NodeOperationError */
@@ -100,7 +101,7 @@ interface Waits {
 export async function endOfWait(
 	{ run, entries, toOutput, finished }: Waits,
 	itemIndex: number,
-	waiting: Promise<FinishedTask | OpenTask>,
+	waiting: Promise<FinishedTask<TaskWait> | OpenTask<TaskWait>>,
 ): Promise<INodeExecutionData[]> {
 	const result = await waiting.catch((error: unknown) => {
 		// A task that is lost can't be had. One whose image is lost still can: later, or by hand.
@@ -124,7 +125,7 @@ export async function endOfWait(
 /** The output items of a finished task. */
 async function finishedItems(
 	run: Run,
-	{ wait: { facts, target }, state }: FinishedTask,
+	{ wait: { facts, target }, state }: FinishedTask<TaskWait>,
 ): Promise<INodeExecutionData[]> {
 	const { model, created, usage, taskId, taskType, status, images, refusal } = state;
 	if (refusal !== undefined) {

@@ -16,14 +16,15 @@ import {
 	readCredential,
 	type Credential,
 } from '../../../gateway/protocol/credential';
-import { planModelList } from '../../../gateway/protocol/models';
-import { parseJson } from '../../../gateway/util/json';
+import { planModelList } from '../../../gateway/models/models';
+import { parseJson } from '../../../util/json';
 import type { Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { listingProblem, probeKey, type ProbeKey } from '../../../gateway/client/credentialProbe';
-import { planModelNames } from '../../../gateway/protocol/modelNames';
-import { secretEraser } from './gatewayAddress';
-import { faultFrom, plainHeaders } from './http';
+import { listingProblem, probeKey, type ProbeKey } from '../../../gateway/credentialProbe';
+import { planModelNames } from '../../../gateway/models/modelNames';
+import { secretEraser } from '../../../gateway/protocol/account';
+import { faultFrom } from '../../../gateway/wire/faultFrom';
+import { plainHeaders } from '../../../gateway/wire/sendOnce';
 
 const TIMEOUT_MS = 15_000;
 

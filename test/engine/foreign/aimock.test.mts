@@ -5,7 +5,7 @@
 import { LLMock } from '@copilotkit/aimock';
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import '../fast-time.mjs';
-import type { JsonObject } from '../../../gateway/util/json.js';
+import type { JsonObject } from '../../../util/json.js';
 import type { Host, RunResult } from '../../../harness/engine/host.mjs';
 import { ask, ChatBench, collect, toolNamed } from '../messages/chat-bench.mjs';
 import { errorOf, filesNode, runChain } from '../one-node.mjs';

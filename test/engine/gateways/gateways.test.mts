@@ -1,7 +1,7 @@
 /** Both image nodes against gateways that speak nearly the protocol (gateway-shapes.mts). */
 import '../fast-time.mjs';
 import fc from 'fast-check';
-import { built, nested } from '../../unit/protocol/nested-responses.mjs';
+import { built, nested } from '../../unit/responses/nested-responses.mjs';
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { errorOf, filesNode, runChain, type Given } from '../one-node.mjs';
 import { byName, everythingIn, hostFor, NODE, TINY_PNG } from '../workbench.mjs';

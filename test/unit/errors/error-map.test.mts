@@ -1,5 +1,5 @@
 import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
-import { quote } from '../../../gateway/util/text.js';
+import { quote } from '../../../util/text.js';
 import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome.js';
 import type { Fault } from '../../../gateway/protocol/networkFault.js';
 import {
@@ -10,7 +10,7 @@ import {
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
 import { planMessage } from '../../../gateway/messages/message.js';
-import { UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError.js';
+import { UnknownOutcomeError, withDetails } from '../../../gateway/protocol/gatewayError.js';
 import { response, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };

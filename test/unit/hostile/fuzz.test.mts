@@ -6,9 +6,9 @@ import {
 	readCredential,
 } from '../../../gateway/protocol/credential.js';
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
-import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
-import { imageFileName } from '../../../gateway/protocol/imageType.js';
-import { planModel, readModelList } from '../../../gateway/protocol/models.js';
+import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
+import { imageFileName } from '../../../util/imageType.js';
+import { planModel, readModelList } from '../../../gateway/models/models.js';
 import { isGood, wasNotAccepted, type Outcome } from '../../../gateway/protocol/outcome.js';
 import { retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
 import {
@@ -16,13 +16,13 @@ import {
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
-import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
-import { decideRetry } from '../../../gateway/client/retryPolicy.js';
-import { Client } from '../../../gateway/client/client.js';
+import { GatewayError, UnknownOutcomeError } from '../../../gateway/protocol/gatewayError.js';
+import { decideRetry } from '../../../gateway/pace/retryPolicy.js';
+import { Client } from '../../../gateway/pace/client.js';
 import { statusGroup } from '../../../gateway/protocol/status.js';
-import { readTaskState } from '../../../gateway/protocol/task.js';
+import { readTaskState } from '../../../gateway/responses/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
-import { Poller, type PollResult } from '../../../gateway/client/poller.js';
+import { Poller, type PollResult } from '../../../gateway/wait/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
 import { FAULTS } from '../virtual-gateway.mjs';
 

@@ -5,26 +5,27 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { GatewayError } from '../../../gateway/util/gatewayError.js';
+import { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import { readCredential } from '../../../gateway/protocol/credential.js';
 import { toConversation, type ChatPart, type ChatTurn } from '../../../gateway/messages/chat.js';
 import { joinTurns } from '../../../gateway/messages/sentTurns.js';
-import { checkRequest, withPublishedTypes } from '../../../gateway/validation/modelLimits.js';
-import { readDataUrl } from '../../../gateway/util/dataUrl.js';
+import { checkRequest, withPublishedTypes } from '../../../gateway/models/modelLimits.js';
+import { readDataUrl } from '../../../util/dataUrl.js';
 import { MessageStream } from '../../../gateway/messages/messageStream.js';
-import { readServerEvents } from '../../../gateway/messages/serverSentEvents.js';
-import { parseJson, type JsonObject } from '../../../gateway/util/json.js';
+import { readServerEvents } from '../../../util/serverSentEvents.js';
+import { parseJson, type JsonObject } from '../../../util/json.js';
 import { keepTurn, restoreTurns } from '../../../gateway/messages/thinkingHistory.js';
-import { createFieldEraser } from '../../../gateway/protocol/fieldEraser.js';
-import { createKeyEraser } from '../../../gateway/util/keyEraser.js';
-import { readModel, readModelList } from '../../../gateway/protocol/models.js';
+import { createFieldEraser } from '../../../gateway/wire/fieldEraser.js';
+import { createKeyEraser } from '../../../util/keyEraser.js';
+import { readModel, readModelList } from '../../../gateway/models/models.js';
 import { readMessage, readTurns } from '../../../gateway/messages/message.js';
-import { didYouMean } from '../../../gateway/util/closestMatch.js';
+import { didYouMean } from '../../../util/closestMatch.js';
 import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { planDownload, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
-import { probeProblem } from '../../../gateway/client/credentialProbe.js';
-import { readImages } from '../../../gateway/protocol/responseFields.js';
-import { faultFrom, plainHeaders } from '../../../nodes/shared/transport/http.js';
+import { probeProblem } from '../../../gateway/credentialProbe.js';
+import { readImages } from '../../../gateway/responses/responseFields.js';
+import { faultFrom } from '../../../gateway/wire/faultFrom.js';
+import { plainHeaders } from '../../../gateway/wire/sendOnce.js';
 
 const SIZE = 512 * 1024;
 /** Many times what a reader takes, and less than steps that grow with the square take. */
@@ -85,14 +86,17 @@ const turnOf = (text: string): ChatTurn[] => [{ role: 'user', content: [{ type: 
 type Reader = (...given: unknown[]) => unknown;
 type Shape = (text: string) => unknown[];
 
-const GATEWAY = join(__dirname, '../../../gateway');
+const ROOT = join(__dirname, '../../..');
 /** What takes nothing but what the package has made itself. */
 const OF_OWN_THINGS =
-	/^(plan|create|request[FI]|digestOf|jsonText|withDetails|withoutUndefined|inAll|firstOf|valuesAt|underS|rounded|[A-Z])/;
+	/^(plan|create|request[FI]|digestOf|jsonText|withDetails|withoutUndefined|inAll|firstOf|valuesAt|underS|rounded|openA|secretE|[A-Z])/;
 /** All other functions that these folders export. */
-const READERS = ['protocol', 'messages', 'errors', 'util', 'validation'].flatMap((folder) =>
-	readdirSync(join(GATEWAY, folder)).flatMap((file) =>
-		Object.entries(jest.requireActual<object>(join(GATEWAY, folder, file)))
+const READERS = [
+	...['protocol', 'responses', 'messages', 'errors', 'models'].map((folder) => `gateway/${folder}`),
+	'util',
+].flatMap((folder) =>
+	readdirSync(join(ROOT, folder)).flatMap((file) =>
+		Object.entries(jest.requireActual<object>(join(ROOT, folder, file)))
 			.filter(([name, one]) => typeof one === 'function' && !OF_OWN_THINGS.test(name))
 			.map(([name, one]) => [file, name, one as Reader] as const),
 	),

@@ -25,7 +25,7 @@ const SEARCH = {
 	crossoverSize: 5,
 };
 
-const sources = ['gateway', 'nodes', 'credentials']
+const sources = ['gateway', 'nodes', 'credentials', 'util']
 	.flatMap((folder) =>
 		readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
 			join(ROOT, folder, name),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { MessageStream } from '../../../gateway/messages/messageStream.js';
-import { readServerEvents, type ServerEvent } from '../../../gateway/messages/serverSentEvents.js';
+import { readServerEvents, type ServerEvent } from '../../../util/serverSentEvents.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

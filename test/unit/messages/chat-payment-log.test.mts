@@ -1,7 +1,7 @@
 /** What the chat model notes of the messages that it has paid for. */
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
-import type { JsonObject } from '../../../gateway/util/json.js';
+import { UnknownOutcomeError } from '../../../gateway/protocol/gatewayError.js';
+import type { JsonObject } from '../../../util/json.js';
 import { ChatPaymentLog } from '../../../nodes/LmChatMediaGateway/chatPaymentLog.js';
 
 const problem = { message: 'The outcome is unknown', description: "wasn't sent again." };

@@ -1,7 +1,7 @@
 /** How the chat model reads what comes back, whatever form and pieces it comes in. */
 import { Readable } from 'node:stream';
-import { createKeyFilter } from '../../../gateway/util/keyFilter.js';
-import { readStreamedResponse } from '../../../nodes/LmChatMediaGateway/streamedResponse.js';
+import { createKeyFilter } from '../../../util/keyFilter.js';
+import { readStreamedResponse } from '../../../gateway/messages/streamedResponse.js';
 
 const KEY = 'sk-secret-0123456789';
 const newFilter = () => createKeyFilter([KEY]);

@@ -7,8 +7,8 @@ import {
 import { toolFields } from '../../../gateway/messages/toolFields.js';
 import { planMessage } from '../../../gateway/messages/message.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
-import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
-import type { JsonObject } from '../../../gateway/util/json.js';
+import { GatewayError, UnknownOutcomeError } from '../../../gateway/protocol/gatewayError.js';
+import type { JsonObject } from '../../../util/json.js';
 
 const PNG =
 	'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

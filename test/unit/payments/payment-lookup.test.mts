@@ -3,13 +3,14 @@ import type {
 	IDataObject,
 	IExecuteFunctions,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
+import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
 import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
+import { digestOf } from '../../../util/digest.js';
 
 const planOf = (prompt: string) => planGeneration({ model: 'm', prompt });
 

@@ -13,15 +13,14 @@ import {
 	type FormFile,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
-import { UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
-import { decideRetry, isTransient } from '../../../gateway/client/retryPolicy.js';
-import { Requests } from '../../../nodes/shared/transport/inFlight.js';
-import {
-	createSendOnce,
-	faultFrom,
-	type TransportOptions,
-} from '../../../nodes/shared/transport/http.js';
+import { UnknownOutcomeError } from '../../../gateway/protocol/gatewayError.js';
+import { decideRetry, isTransient } from '../../../gateway/pace/retryPolicy.js';
+import { Requests } from '../../../gateway/wire/inFlight.js';
+import { openAccount } from '../../../gateway/protocol/account.js';
+import type { Transport } from '../../../gateway/wire/transport.js';
 import { response, fault, FIRST_ATTEMPT, page } from '../virtual-gateway.mjs';
+import { createSendOnce } from '../../../gateway/wire/sendOnce.js';
+import { faultFrom } from '../../../gateway/wire/faultFrom.js';
 
 const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 
@@ -193,20 +192,17 @@ test('the form of an edit leaves out what has no value, at any depth', () => {
 describe('a body that cannot be built', () => {
 	const send = async (plan: RequestPlan): Promise<[Outcome, number]> => {
 		let called = 0;
-		const httpRequestWithAuthentication = async (_: string, { body }: { body?: unknown }) => {
+		const transport: Transport = async ({ body }) => {
 			called += 1;
 			JSON.stringify(body);
 			return await Promise.reject(new Error('socket hang up'));
 		};
 		const sendOnce = createSendOnce({
-			context: { helpers: { httpRequestWithAuthentication } },
-			address: {
-				...readCredential({ baseUrl: 'https://gateway.example' }),
-				withoutKey: (text: string) => text,
-			},
-			limits: { concurrency: 1, timeoutMs: 1000 },
+			account: openAccount(readCredential({ baseUrl: 'https://gateway.example' })),
+			limits: { timeoutMs: 1000 },
 			requests: new Requests(),
-		} as unknown as TransportOptions);
+			transport,
+		});
 		return [await sendOnce(plan), called];
 	};
 

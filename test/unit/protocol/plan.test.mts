@@ -9,8 +9,8 @@ import {
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
 import { readApiAddress } from '../../../gateway/protocol/url.js';
-import type { GatewayError } from '../../../gateway/util/gatewayError.js';
-import { planModel } from '../../../gateway/protocol/models.js';
+import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';
+import { planModel } from '../../../gateway/models/models.js';
 
 const request = { model: 'painter', prompt: 'a red boat' };
 

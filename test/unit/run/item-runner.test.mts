@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { runItems, type ItemSteps } from '../../../nodes/shared/run/itemRunner.js';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
-import { RunEnded } from '../../../nodes/shared/transport/inFlight.js';
+import { RunEnded } from '../../../gateway/protocol/runEnded.js';
 
 /** A run whose clock only goes on when something takes time. */
 function openRun(goOn = false) {

@@ -5,7 +5,7 @@ import {
 	fillFileName,
 	portableStem,
 	UniqueNames,
-} from '../../../gateway/util/fileName.js';
+} from '../../../util/fileName.js';
 
 const VALUES = {
 	item: 7,

@@ -1,5 +1,5 @@
-import { oneLine } from '../../../gateway/util/text.js';
-import { withoutInlineImages } from '../../../gateway/util/inlineImages.js';
+import { oneLine } from '../../../util/text.js';
+import { withoutInlineImages } from '../../../util/inlineImages.js';
 
 const REST = 'A'.repeat(1000);
 

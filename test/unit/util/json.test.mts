@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseJson } from '../../../gateway/util/json.js';
+import { parseJson } from '../../../util/json.js';
 
 describe('whole numbers that a number cannot hold', () => {
 	test.each([

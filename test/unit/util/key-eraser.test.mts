@@ -1,5 +1,5 @@
-import { createKeyEraser, eraseInJson } from '../../../gateway/util/keyEraser.js';
-import { createFieldEraser } from '../../../gateway/protocol/fieldEraser.js';
+import { createKeyEraser, eraseInJson } from '../../../util/keyEraser.js';
+import { createFieldEraser } from '../../../gateway/wire/fieldEraser.js';
 
 const KEY = 'sk-my/Team_9f8e7d6c';
 const erase = createKeyEraser([KEY]);

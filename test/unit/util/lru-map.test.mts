@@ -1,4 +1,4 @@
-import { LruMap } from '../../../gateway/util/lruMap.js';
+import { LruMap } from '../../../util/lruMap.js';
 
 test('the entry that was not used for longest makes room', () => {
 	const map = new LruMap<string, number>(2);

@@ -1,4 +1,4 @@
-import { Semaphore } from '../../../gateway/util/semaphore.js';
+import { Semaphore } from '../../../util/semaphore.js';
 
 test('as many functions run as allowed, the others in order as soon as one has ended', async () => {
 	const semaphore = new Semaphore(2);

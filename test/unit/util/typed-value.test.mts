@@ -1,6 +1,6 @@
 /** What a person means who types a value: number, true or false, or a text. */
 import fc from 'fast-check';
-import { readTypedValue } from '../../../gateway/util/typedValue.js';
+import { readTypedValue } from '../../../util/typedValue.js';
 
 test.each<[string, unknown]>([
 	['42', 42],

@@ -1,0 +1,88 @@
+import type { WireResponse } from '../wire/transport';
+import { MessageStream } from './messageStream';
+import { readServerEvents } from '../../util/serverSentEvents';
+import type { KeyFilter } from '../../util/keyFilter';
+import { isByteStream, TooLargeError, type ResponseBody } from '../wire/responseBody';
+import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
+
+export interface StreamOptions {
+	/** Called with the text as soon as it arrives. */
+	onText?: (text: string) => void;
+	/** Creates a filter that removes the key from a stream of texts. */
+	createKeyFilter: () => KeyFilter;
+	/**
+	 * The data received so far: bytes, or the shown text of a stream, whose raw events could contain
+	 * the key.
+	 */
+	chunks?: Uint8Array[];
+}
+
+/**
+ * Reads the response to a message. Its first event makes it a stream: some gateways respond with
+ * JSON to a stream request, or with a wrong content type.
+ *
+ * @returns the complete response, in the form of one that isn't streamed
+ * @throws the error of the connection if the response is truncated
+ */
+export async function readStreamedResponse(
+	response: WireResponse,
+	{ onText, createKeyFilter, chunks = [] }: StreamOptions,
+): Promise<ResponseBody> {
+	const { body, httpCode } = response;
+	if (httpCode < 200 || httpCode >= 300 || !isByteStream(body)) {
+		return await readJson(response, chunks);
+	}
+	let isStream = false;
+	const bytes = bounded(body, (chunk) => {
+		if (!isStream) chunks.push(chunk);
+	});
+	const stream = new MessageStream();
+	const filter = createKeyFilter();
+	const show = (text: string): void => {
+		if (text === '') return;
+		onText?.(text);
+		chunks.push(Buffer.from(text));
+	};
+	try {
+		for await (const event of readServerEvents(bytes)) {
+			if (!isStream) chunks.length = 0;
+			isStream = true;
+			const text = stream.add(event);
+			if (chunks.length === 0 && stream.id !== undefined) {
+				chunks.push(Buffer.from(`${stream.id}\n`));
+			}
+			show(filter.add(text));
+			// Ending the loop closes the connection, which some gateways keep open.
+			if (stream.done) break;
+		}
+	} catch (error) {
+		// What comes after the stop reason doesn't matter: the response is complete and charged.
+		if (!stream.whole) throw error as Error;
+	}
+	if (!isStream) {
+		// Keep-alive comments may come before JSON too.
+		const text = Buffer.concat(chunks).toString('utf8');
+		return await readJson({ ...response, body: text.replace(/^(?:\s+|:.*)+/, '') });
+	}
+	// A tool call without a stop reason tells by itself that the response was cut off.
+	if (!stream.whole && !stream.callsTool) throw new Error('premature close');
+	// A truncated stream's withheld text isn't shown, because it may be half the key.
+	show(filter.rest());
+	return { text: JSON.stringify(stream.body), json: stream.body };
+}
+
+/** The pieces of a body as they arrive. @throws TooLargeError behind the largest response */
+async function* bounded(
+	body: AsyncIterable<Uint8Array>,
+	onChunk: (chunk: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+	let size = 0;
+	for await (const chunk of body) {
+		size += chunk.length;
+		if (size > LARGEST_RESPONSE_BYTES) {
+			throw new TooLargeError(`More than ${LARGEST_RESPONSE_BYTES} bytes`);
+		}
+		onChunk(chunk);
+		yield chunk;
+	}
+}

@@ -1,0 +1,68 @@
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
+import type { HttpResponse } from '../protocol/outcome';
+import type { RequestPlan } from '../protocol/requestPlan';
+import { pathAtGateway } from '../protocol/url';
+
+/** The most pages of a list that are requested. */
+export const MOST_PAGES = 20;
+
+/** The pages of a list so far. */
+export interface PagesSoFar {
+	pages: number;
+	/** The number of their entries. */
+	count: number;
+}
+
+/**
+ * Plans the next page of a list, as its response names it: a link, the last ID of this page, or a
+ * total above the entries so far.
+ *
+ * @param plan of the first page
+ * @param home the address of the list, which all pages lie below
+ * @returns undefined after the last page
+ */
+export function planNextPage(
+	plan: RequestPlan,
+	{ json, headers }: Pick<HttpResponse, 'json' | 'headers'>,
+	home: string,
+	{ pages, count }: PagesSoFar,
+): RequestPlan | undefined {
+	const link = pathAtGateway(nextLink(headers.link), home);
+	if (link !== undefined) return { ...plan, path: link, query: {} };
+	const cursor = cursorIn(json);
+	// Each gateway reads one of two names, and ignores the other.
+	const byId = cursor === undefined ? undefined : { after: cursor, after_id: cursor };
+	const byNumber =
+		totalOf(json) > count ? { page: String(pages + 1), offset: String(count) } : undefined;
+	const query = byId ?? byNumber;
+	return query === undefined ? undefined : { ...plan, query: { ...plan.query, ...query } };
+}
+
+/** In characters: the part of a header that is read. */
+const LONGEST_HEADER = 4000;
+
+/** The address of the next page in a header `Link` (RFC 8288). */
+function nextLink(header = ''): string | undefined {
+	const links = header.slice(0, LONGEST_HEADER).split('<').slice(1);
+	const next = links.find((link) => /;\s*rel="?next\b/i.test(link));
+	return nonEmptyString(next?.split('>')[0]);
+}
+
+/** A list and the object that it may be in. */
+const layersOf = (json: unknown): JsonObject[] =>
+	isJsonObject(json) ? [json, json.data].filter(isJsonObject) : [];
+
+function cursorIn(json: unknown): string | undefined {
+	const layer = layersOf(json).find(({ has_more }) => has_more === true);
+	return layer && (nonEmptyString(layer.last_id) ?? nonEmptyString(layer.after));
+}
+
+/** The number of entries that a list says it has. */
+export const totalOf = (json: unknown): number =>
+	Math.max(0, ...layersOf(json).map(({ total }) => finiteNumber(total) ?? 0));
+
+/** The number of entries of a page. */
+export function countOf(json: unknown): number {
+	const lists = layersOf(json).flatMap(({ data, items, models }) => [items, models, data]);
+	return lists.find((list) => Array.isArray(list))?.length ?? 0;
+}

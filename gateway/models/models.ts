@@ -1,0 +1,170 @@
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
+import { pathPart, planGet, type RequestPlan } from '../protocol/requestPlan';
+
+/** An allowed value of a model parameter. */
+export type AllowedValue = string | number | boolean;
+
+/** A model in the model list (docs/protocol.md, "Model list"). Only the name is required. */
+export interface ModelRecord {
+	model: string;
+	/** `image` or `video`. */
+	mediaType?: string;
+	/** For example `text_to_image`, `image_edit`. Undefined if the gateway doesn't say. */
+	modes?: string[];
+	/** `sync`, `async` or both. Undefined if the gateway doesn't say. */
+	generationModes?: string[];
+	parameters: Record<string, AllowedValue[]>;
+	referenceImages?: ReferenceLimits;
+	billing?: Billing;
+	note?: string;
+	/** The record as the gateway sent it. */
+	raw: JsonObject;
+	/** Whether the gateway lists only names: nothing else is known about the model. */
+	isNameOnly?: boolean;
+}
+
+/** Limits of the images that an edit starts from. */
+export interface ReferenceLimits {
+	maxCount?: number;
+	/** In MB. The protocol doesn't define MB, so 1,048,576 bytes, the larger meaning, are allowed. */
+	maxSizeMb?: number;
+	formats?: string[];
+	sourceTypes?: string[];
+}
+
+export interface Billing {
+	/** `request`, `second` or `image`. */
+	unit?: string;
+	/** `price` is a fixed price, `ratio` a multiplier. */
+	mode?: string;
+	value?: number;
+}
+
+/** The two formats of the model list (docs/protocol.md, "Model list"). */
+export type ListingFormat = 'json' | 'jsonc';
+
+const LIST_PATH = '/v1/media/models';
+
+/** Plans `GET /v1/media/models` (docs/protocol.md, "Model list"), without a key. */
+export function planModelList(format: ListingFormat = 'json'): RequestPlan {
+	return planListing(LIST_PATH, format);
+}
+
+/**
+ * Plans `GET /v1/media/models/{model_name}` (docs/protocol.md, "Model list").
+ *
+ * @param model the exact name; it is URL-encoded here
+ * @throws GatewayError if the name would lead to another path
+ */
+export function planModel(model: string, format: ListingFormat = 'json'): RequestPlan {
+	return planListing(`${LIST_PATH}/${pathPart(model, 'model name')}`, format);
+}
+
+function planListing(path: string, format: ListingFormat): RequestPlan {
+	return format === 'jsonc'
+		? planGet('listing', path, 'application/jsonc', { format })
+		: planGet('listing', path);
+}
+
+function strings(value: unknown): string[] | undefined {
+	return Array.isArray(value) ? value.flatMap((entry) => nonEmptyString(entry) ?? []) : undefined;
+}
+
+/** A word of the protocol, however it is written: `TEXT_TO_IMAGE`, `text-to-image`, ` Image `. */
+export const asWord = (text: string): string => text.trim().toLowerCase().replace(/[ -]/g, '_');
+
+const wordsIn = (value: unknown): string[] | undefined => strings(value)?.map(asWord);
+
+const wordIn = (value: unknown): string | undefined => wordsIn([value])?.[0];
+
+function isAllowedValue(value: unknown): value is AllowedValue {
+	return (
+		typeof value === 'string' || typeof value === 'boolean' || finiteNumber(value) !== undefined
+	);
+}
+
+/** Reads one record of the model list; undefined without a model name. */
+export function readModel(record: unknown): ModelRecord | undefined {
+	if (!isJsonObject(record)) return undefined;
+	const model = nonEmptyString(record.model)?.trim();
+	if (model === undefined) return undefined;
+	const parameters = isJsonObject(record.parameters) ? Object.entries(record.parameters) : [];
+	const limits = isJsonObject(record.inputs) ? record.inputs.reference_images : undefined;
+	const { billing } = record;
+	return {
+		model,
+		mediaType: wordIn(record.media_type),
+		modes: wordsIn(record.modes),
+		generationModes: wordsIn(record.generation_modes),
+		parameters: Object.fromEntries(
+			parameters.map(([name, values]) => [
+				name,
+				Array.isArray(values) ? values.filter(isAllowedValue) : [],
+			]),
+		),
+		referenceImages: isJsonObject(limits)
+			? {
+					maxCount: finiteNumber(limits.max_count),
+					maxSizeMb: finiteNumber(limits.max_size_mb),
+					formats: strings(limits.formats),
+					sourceTypes: strings(limits.source_types),
+				}
+			: undefined,
+		billing: isJsonObject(billing)
+			? {
+					unit: wordIn(billing.unit),
+					mode: wordIn(billing.mode),
+					value: finiteNumber(billing.value),
+				}
+			: undefined,
+		note: nonEmptyString(record.note),
+		raw: record,
+	};
+}
+
+const dataIn = (body: unknown): JsonObject | undefined =>
+	isJsonObject(body) && isJsonObject(body.data) ? body.data : undefined;
+
+/** The records of a list; some gateways list plain texts, or objects by their names. */
+function recordsIn(body: unknown): unknown[] | undefined {
+	const items = dataIn(body)?.items;
+	if (Array.isArray(items)) {
+		return items.map((item: unknown) => (typeof item === 'string' ? { model: item } : item));
+	}
+	const byName = Object.entries(isJsonObject(items) ? items : {});
+	if (byName.length === 0 || !byName.every(([, item]) => isJsonObject(item))) return undefined;
+	return byName.map(([model, item]) => ({ model, ...(item as JsonObject) }));
+}
+
+/**
+ * Whether a response contains what its plan requests: a list of models, or one model
+ * (docs/protocol.md, "Model list").
+ */
+export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
+	const data = dataIn(body);
+	const isList = path.split('?')[0] === LIST_PATH;
+	return data !== undefined && (!isList || recordsIn(body) !== undefined);
+}
+
+/** Reads the response of `GET /v1/media/models`, without records that have no model name. */
+export function readModelList(body: unknown): ModelRecord[] {
+	return (recordsIn(body) ?? []).flatMap((item) => readModel(item) ?? []);
+}
+
+/** The mode in which a model creates images, by the type of their tasks. */
+export const MODE_OF = { generation: 'text_to_image', edit: 'image_edit' } as const;
+
+/** Whether a model fits a task mode, or publishes no modes. */
+export function suits(record: ModelRecord, mode: string): boolean {
+	if (record.mediaType !== undefined && record.mediaType !== 'image') return false;
+	return record.modes === undefined || record.modes.length === 0 || record.modes.includes(mode);
+}
+
+/**
+ * Whether a model generates videos: these are listed, but have no endpoint (docs/protocol.md,
+ * "Endpoints").
+ */
+export function makesVideos({ mediaType, modes = [] }: ModelRecord): boolean {
+	if (mediaType !== undefined) return mediaType === 'video';
+	return modes.length > 0 && modes.every((mode) => /(^|_)video$/.test(mode));
+}

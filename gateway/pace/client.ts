@@ -1,0 +1,141 @@
+import type { Clock } from '../protocol/clock';
+import { errorFor } from '../errors/errorMessages';
+import { isGood, withLocationOnly, type GoodResponse, type Outcome } from '../protocol/outcome';
+import type { RequestPlan } from '../protocol/requestPlan';
+import type { SendOnce } from '../wire/sendOnce';
+import { isQuotaRefusal } from '../responses/quota';
+import { KnownAddresses } from './knownAddresses';
+import type { RateLimiter, StartedRequest } from './rateLimiter';
+import { decideRetry, isRateLimited, retryAfter } from './retryPolicy';
+
+export interface ClientOptions {
+	/** Sends a plan once, unless a request brings a sender of its own. */
+	sendOnce: SendOnce;
+	limiter: RateLimiter;
+	clock: Clock;
+	/** Milliseconds since 1970, for `Retry-After` with a date. */
+	wallClock: () => number;
+	/**
+	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
+	 * check that was refused for it.
+	 */
+	onRepeat?: () => void;
+}
+
+/** The outcome of a plan after all its attempts. */
+export interface Sent {
+	/** The last outcome, good or not. */
+	outcome: Outcome;
+	attempts: number;
+}
+
+export interface RequestOptions {
+	/** The sender of this request's attempts. */
+	sendOnce?: SendOnce;
+	/**
+	 * Whether the request is about something that was paid for: then an unreachable address is tried
+	 * for longer. True for status checks and downloads by default.
+	 */
+	isForPaid?: boolean;
+}
+
+/** Sends plans through the rate limiter, and repeats them where the retry rules allow it. */
+export class Client {
+	private readonly addresses: KnownAddresses;
+
+	constructor(private readonly options: ClientOptions) {
+		this.addresses = new KnownAddresses(options.wallClock);
+	}
+
+	/** The pauses of the run in a row in which the gateway has accepted nothing. */
+	get pausesInARow(): number {
+		return this.options.limiter.pausesInARow;
+	}
+
+	/**
+	 * Sends a plan once when the rate limiter lets it. The status checks of a wait are sent in this
+	 * way: the poller repeats them, not the table of retries.
+	 *
+	 * @param timeLeftMs time limit of the attempt in milliseconds, read when the attempt starts; with
+	 *   0 the plan isn't sent
+	 * @throws CanceledInQueue if the plan wasn't sent because no time was left
+	 */
+	async attempt(plan: RequestPlan, timeLeftMs?: () => number): Promise<Outcome> {
+		return await this.attemptInTurn(plan, this.options.sendOnce, timeLeftMs);
+	}
+
+	/** Sends a plan as often as the retry rules allow (`decideRetry`), until a response is good. */
+	async request(plan: RequestPlan, options: RequestOptions = {}): Promise<Sent> {
+		const { clock, onRepeat, sendOnce, wallClock } = this.options;
+		const { isForPaid = plan.call === 'poll' || plan.call === 'download' } = options;
+		let rateRefusals = 0;
+		let quotaRefusals = 0;
+		for (let attempts = 1; ; attempts += 1) {
+			const outcome = await this.attemptInTurn(plan, options.sendOnce ?? sendOnce);
+			if (isRateLimited(outcome)) rateRefusals += 1;
+			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
+			const decision = decideRetry({
+				plan,
+				outcome,
+				attempts,
+				rateRefusals,
+				quotaRefusals,
+				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : this.pausesInARow),
+				random: clock.random(),
+				nowMs: wallClock(),
+				nothingForMs: this.addresses.nothingForMs(plan, outcome, isForPaid),
+			});
+			if (!decision.again) return { outcome, attempts };
+			if (isRateLimited(outcome) && plan.call !== 'poll') onRepeat?.();
+			// After a rate limit refusal by the gateway, the rate limiter makes the pause.
+			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
+		}
+	}
+
+	/**
+	 * Sends a plan like `request` and returns a good response.
+	 *
+	 * @throws GatewayError or UnknownOutcomeError that says what happened and what to do
+	 */
+	async send(plan: RequestPlan, options?: RequestOptions): Promise<GoodResponse> {
+		const { outcome, attempts } = await this.request(plan, options);
+		const response = withLocationOnly(outcome);
+		if (isGood(response)) return response;
+		throw errorFor(plan, outcome, attempts);
+	}
+
+	/** One attempt through the rate limiter. */
+	private async attemptInTurn(
+		plan: RequestPlan,
+		sendOnce: SendOnce,
+		timeLeftMs?: () => number,
+	): Promise<Outcome> {
+		let timeoutMs: number | undefined;
+		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
+		return await this.options.limiter.run(async (started) => {
+			const outcome = await sendOnce(plan, timeoutMs);
+			this.note(plan, outcome, started);
+			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome);
+			return outcome;
+		}, isWanted);
+	}
+
+	/** Records what an outcome says about the address and the gateway's rate limit. */
+	private note(plan: RequestPlan, outcome: Outcome, started: StartedRequest): void {
+		const { limiter, onRepeat, wallClock } = this.options;
+		this.addresses.note(plan, outcome);
+		// An image may be on any host, whose responses say nothing about the gateway.
+		if (plan.call === 'download') return;
+		if (outcome.kind !== 'response' || outcome.httpCode >= 500) return;
+		if (!isRateLimited(outcome)) {
+			// An error response also counts as accepted by the rate limit.
+			if (outcome.httpCode !== 429) limiter.accepted();
+			return;
+		}
+		// Polls count here and not in `request`, because the poller sends its polls by `attempt`.
+		if (plan.call === 'poll') onRepeat?.();
+		const { pauseMs, isTooLong } = retryAfter(outcome, wallClock());
+		// A pause that is too long to be waited for is that of this request alone.
+		if (!isTooLong) limiter.refused(started, pauseMs);
+	}
+}

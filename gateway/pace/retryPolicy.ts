@@ -1,0 +1,164 @@
+import { requestedPauseMs } from '../protocol/retryAfter';
+import { isGood, type Outcome } from '../protocol/outcome';
+import type { Fault } from '../protocol/networkFault';
+import type { RequestPlan } from '../protocol/requestPlan';
+import { isQuotaRefusal } from '../responses/quota';
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_BACKOFF_MS = 20_000;
+
+/** The first pause if the address is probably wrong: all attempts happen within 5 s. */
+const FIRST_QUICK_PAUSE_MS = 150;
+const MOST_QUICK_MS = 4800;
+
+/** A longer `Retry-After` isn't waited for: the request fails with an error that says so. */
+export const LONGEST_RETRY_AFTER_MS = 300_000;
+
+/** The tries of a free request, and those of any request that is refused for the rate. */
+export const MOST_FREE_TRIES = 6;
+export const MOST_RATE_REFUSALS = 15;
+
+export type Decision =
+	| { again: false }
+	/** `rateLimited`: the rate limiter makes the pause, for all requests to the gateway. */
+	| { again: true; afterMs: number; rateLimited: boolean };
+
+/** Whether an outcome is a 429 for the rate limit, not for quota. */
+export function isRateLimited(outcome: Outcome): boolean {
+	return outcome.kind === 'response' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
+}
+
+const isFault =
+	(...faults: Fault[]) =>
+	(outcome: Outcome): boolean =>
+		outcome.kind === 'fault' && faults.includes(outcome.fault);
+
+const isStatus =
+	(matches: (httpCode: number) => boolean) =>
+	(outcome: Outcome): boolean =>
+		outcome.kind === 'response' && matches(outcome.httpCode);
+
+const isSuccess = isStatus((code) => code >= 200 && code < 300);
+
+interface RetryRule {
+	/** The maximum number of attempts of a paid request and of any other; 0 means no retry. */
+	paid: number;
+	free: number;
+	/** Whether the rule applies to an outcome. */
+	after: (outcome: Outcome) => boolean;
+	/** The counter that is compared with the maximum; by default all attempts but those refused for the rate. */
+	counted?: 'quotaRefusals' | 'refusalsInARow';
+	/** Whether the pause applies to all requests to the gateway. */
+	rateLimited?: true;
+}
+
+/**
+ * Which outcomes are retried: the first rule that matches an outcome decides. A paid request is
+ * retried only if the gateway can't have accepted it; a listing, a download or a single status check,
+ * whenever the same request may succeed a little later. The poller of a wait asks again by itself.
+ */
+// prettier-ignore
+const RETRY_RULES: readonly RetryRule[] = [
+	{ paid: 0,  free: 0,  after: isGood },
+	{ paid: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
+	// The send rate adapts, so more attempts help.
+	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
+	{ paid: 6,  free: MOST_FREE_TRIES,  after: isFault('refused', 'notFound', 'unconnected') },
+	// It was never sent either, but six whole timeouts may be half an hour.
+	{ paid: 0,  free: MOST_FREE_TRIES,  after: isFault('connectTimeout') },
+	{ paid: 0,  free: MOST_FREE_TRIES,  after: isFault('reset', 'timeout', 'other') },
+	{ paid: 0,  free: MOST_FREE_TRIES,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
+	// An unusable response with status 200 comes from something between n8n and the gateway.
+	{ paid: 0,  free: MOST_FREE_TRIES,  after: isSuccess },
+	// A retry would bring the same result: other statuses, certificates, too large a response.
+	{ paid: 0,  free: 0,  after: () => true },
+];
+
+const ruleFor = (outcome: Outcome): RetryRule =>
+	RETRY_RULES.find(({ after }) => after(outcome)) as RetryRule;
+
+/** Whether a retry of a free request may succeed a little later. */
+export function isTransient(outcome: Outcome): boolean {
+	return ruleFor(outcome).free > 0;
+}
+
+/**
+ * The pause before a retry. It doubles with each attempt and has a random part, so that requests
+ * that failed together don't come back together.
+ *
+ * @param attempt 1 after the first attempt
+ * @returns milliseconds
+ */
+export function backoffMs(attempt: number, random: number, firstMs = FIRST_PAUSE_MS): number {
+	const full = Math.min(LONGEST_BACKOFF_MS, firstMs * 2 ** (attempt - 1));
+	return full * (0.5 + random / 2);
+}
+
+/** The pause of a response's `Retry-After`, and whether it is too long to be waited for. */
+export function retryAfter(
+	outcome: Outcome,
+	nowMs: number,
+): { pauseMs: number; isTooLong: boolean } {
+	const pauseMs = requestedPauseMs(outcome, nowMs) ?? 0;
+	return { pauseMs, isTooLong: pauseMs > LONGEST_RETRY_AFTER_MS };
+}
+
+/** The facts that decide about a retry. */
+export interface Attempted {
+	plan: Pick<RequestPlan, 'paid' | 'call'>;
+	/** The outcome of the last attempt. */
+	outcome: Outcome;
+	/** The number of attempts. */
+	attempts: number;
+	/** The number of attempts refused for the rate limit: they don't count among other faults. */
+	rateRefusals: number;
+	/** The number of attempts refused for quota. */
+	quotaRefusals: number;
+	/**
+	 * The number of attempts, or of the pauses of the run in which the gateway has accepted nothing,
+	 * if there were more: hundreds of requests don't each try for minutes.
+	 */
+	refusalsInARow: number;
+	/** A random number from 0 to below 1, for the pause. */
+	random: number;
+	/** Milliseconds since 1970, for `Retry-After` with a date. */
+	nowMs: number;
+	/**
+	 * The time in milliseconds without a usable response from an address that is probably wrong
+	 * (`isLikelyWrongAddress`); undefined for other addresses.
+	 */
+	nothingForMs?: number;
+}
+
+// prettier-ignore
+const isConnectionFault = isFault('refused', 'notFound', 'unconnected', 'connectTimeout', 'reset', 'other');
+
+/**
+ * Whether an outcome is typical for a wrong address: no connection, or a web page. A gateway that
+ * restarts looks the same, so earlier responses from the address decide.
+ */
+export function isLikelyWrongAddress(outcome: Outcome): boolean {
+	return isConnectionFault(outcome) || (isSuccess(outcome) && !isGood(outcome));
+}
+
+/**
+ * Decides whether a plan is sent again after an outcome, by `RETRY_RULES`, and after which pause.
+ * There is no retry after a `Retry-After` of more than five minutes, nor at a wrong address after
+ * five seconds.
+ */
+export function decideRetry(attempted: Attempted): Decision {
+	const { plan, outcome, random, nowMs, nothingForMs } = attempted;
+	const rule = ruleFor(outcome);
+	const tries = attempted.attempts - attempted.rateRefusals;
+	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
+	if (counted >= (plan.paid ? rule.paid : rule.free)) return { again: false };
+	const { pauseMs, isTooLong } = retryAfter(outcome, nowMs);
+	if (isTooLong) return { again: false };
+	// An image may be on any host, so the pause is that of its download alone.
+	const rateLimited = rule.rateLimited === true && plan.call !== 'download';
+	if (rateLimited) return { again: true, afterMs: pauseMs, rateLimited };
+	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;
+	const afterMs = Math.max(pauseMs, backoffMs(counted, random, firstMs));
+	const isTooLate = nothingForMs !== undefined && nothingForMs + afterMs > MOST_QUICK_MS;
+	return isTooLate ? { again: false } : { again: true, afterMs, rateLimited };
+}

@@ -1,0 +1,52 @@
+import { isJsonObject, nonEmptyString, numberOf, type JsonObject } from '../../util/json';
+import { firstText } from '../../util/text';
+import type { HttpResponse, Outcome } from '../protocol/outcome';
+import { reasonsIn } from './reasons';
+import { isErrorCode } from './responseFields';
+
+/**
+ * The reason of a failed request or task in the gateway's own words, from `error` and similar fields
+ * (`responseFields.ts`). The text is fit to be shown, and parts that look like a key are removed,
+ * because some gateways quote the key.
+ */
+export const reasonIn = (body: unknown): string | undefined => firstText(reasonsIn(body));
+
+/** The same with the code of an error that came with a success status, such as `402`. */
+export function errorIn(body: JsonObject): string | undefined {
+	const reason = reasonIn(body);
+	return isErrorCode(body.code) ? [numberOf(body.code), reason].join(' ').trim() : reason;
+}
+
+/** The gateway's own words as the end of a sentence; empty where there are none. */
+export const afterColon = (said: string | undefined): string =>
+	said === undefined ? '' : `: ${said}`;
+
+/** Whether a response is an error in the gateway's own form (docs/protocol.md, "Errors"). */
+export function isGatewayError(outcome: Outcome): boolean {
+	if (outcome.kind === 'fault') return false;
+	const error = isJsonObject(outcome.json) ? outcome.json.error : undefined;
+	return isJsonObject(error) && nonEmptyString(error.message) !== undefined;
+}
+
+/**
+ * Whether a response is the gateway's own 404 for an unknown task (docs/protocol.md, "Errors"). A
+ * server in front of a gateway also responds with 404 during a deployment, with a page or document
+ * of its own, which says nothing about the task.
+ */
+export function isUnknownTask(outcome: Outcome): boolean {
+	return outcome.kind === 'response' && outcome.httpCode === 404 && isGatewayError(outcome);
+}
+
+/**
+ * Whether a response says that the server expects https: servers respond so to http at a TLS port.
+ */
+export function needsHttps({ httpCode, text, json }: HttpResponse): boolean {
+	return httpCode === 400 && json === undefined && /\bHTTPS\b/.test(text.slice(0, 2000));
+}
+
+/**
+ * Whether a response of the model list reports a failure: `success` is false, whatever the status.
+ */
+export function saysFailure(body: unknown): boolean {
+	return isJsonObject(body) && (body.success === false || body.success === 'false');
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '../../util/json';
+import type { GoodResponse } from '../protocol/outcome';
+import type { TaskType } from '../protocol/requestPlan';
+import {
+	idOfAddress,
+	namesTask,
+	readStatus,
+	readTaskAddress,
+	readTaskId,
+	saysRefusal,
+	taskIdsIn,
+	type ImageResult,
+} from './responseFields';
+import { isInline, readTaskState, type Task } from './task';
+
+/**
+ * What a paid response is: finished images, perhaps with their task; or an open task; or a task that
+ * has failed, with its reason.
+ */
+export interface PaidResponse {
+	images?: ImageResult[];
+	task?: Task;
+	/** Unix seconds. */
+	created?: number;
+	/** What the request used up, as the gateway counts it. */
+	usage?: JsonObject;
+	/** Why some of the requested images are missing. */
+	refusal?: string;
+}
+
+/** More IDs than a response can mean. */
+const MOST_MENTIONED = 100;
+
+/** How the request of a response was sent. */
+interface SentRequest {
+	taskType: TaskType;
+	asynchronous: boolean;
+	/** A date in ISO 8601. */
+	submittedAt: string;
+}
+
+/**
+ * Reads the response to a paid request. Images count only in the success group (docs/protocol.md,
+ * "Task states"). Those beside an unknown word count where there is no task to poll; otherwise they
+ * are kept, for errors to name.
+ *
+ * @returns undefined for an unusable response: no image, and nothing by which a task can be polled
+ */
+export function readPaidResponse(
+	{ json, headers }: Pick<GoodResponse, 'json' | 'headers'>,
+	{ taskType, asynchronous, submittedAt }: SentRequest,
+): PaidResponse | undefined {
+	const state = readTaskState({ taskId: '', taskType }, json);
+	const { images, group, created, usage, refusal, reason } = state;
+	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
+	// There is no task to poll, and nothing else is looked for.
+	if (isResult && !asynchronous) return { images, created, usage, refusal };
+	const statusUrl = readTaskAddress(json, headers);
+	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
+	const hasStatus = readStatus(json) !== undefined;
+	const status = state.status === '' ? 'queued' : state.status;
+	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
+	const previews = isOpen ? images.filter((image) => !isInline(image)).map(({ url }) => url) : [];
+	const others = new Set([...taskIdsIn(json), ...previews].filter((id) => id !== taskId));
+	const mentioned = [...others].slice(0, MOST_MENTIONED);
+	const known = { taskType, status, submittedAt, statusUrl, mentioned };
+	const task = taskId === undefined ? undefined : { taskId, ...known };
+	if (isResult && !isOpen) {
+		// Recorded with its images, because the task lists new addresses when these expire.
+		const isListed = hasStatus && !images.some(isInline);
+		return { images, created, usage, refusal, task: isListed ? task : undefined };
+	}
+	const isTask = hasStatus || statusUrl !== undefined || namesTask(json);
+	if (task === undefined || !(isTask || (asynchronous && !saysRefusal(json)))) return undefined;
+	return { task: { ...task, reason: group === 'unsuccessful' ? reason : undefined } };
+}

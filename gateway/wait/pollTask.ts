@@ -1,0 +1,284 @@
+import { errorFor } from '../errors/errorMessages';
+import { lostTaskError, taskError } from '../errors/taskErrors';
+import type { PollResult } from './poller';
+import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
+import { isRateLimited, isTransient } from '../pace/retryPolicy';
+import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody';
+import { isGood, type Outcome } from '../protocol/outcome';
+import { requestedPauseMs } from '../protocol/retryAfter';
+import { planGet, TASK_PATHS, type RequestPlan } from '../protocol/requestPlan';
+import { readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
+import { isErrorWord, isUnknownWord } from '../protocol/status';
+import {
+	otherTaskId,
+	readTaskState,
+	withFullAddresses,
+	type TaskState,
+	type Task,
+} from '../responses/task';
+import { folderOf, kindAt, planTaskQueries, type TaskQuery } from './taskQueries';
+import { GatewayError, withDetails } from '../protocol/gatewayError';
+import { numberOf, type JsonObject } from '../../util/json';
+import { excerpt, quote } from '../../util/text';
+import type { WaitContext } from './waitContext';
+import type { TasksOfRun } from './tasksOfRun';
+import { pathAtGateway } from '../protocol/url';
+
+/**
+ * A task that is polled, and what earlier polls have shown; its type is filled in once it is known.
+ */
+export interface PolledTask extends Task, PollHistory {}
+
+/** Sends a query for a task. */
+export type SendQuery = (plan: RequestPlan) => Promise<Outcome>;
+
+type PolledState = Extract<PollResult, { kind: 'state' }>;
+
+/** A query that didn't find its task. */
+type Missed = TaskQuery & { outcome: Outcome };
+
+/**
+ * Polls a task once, and after a 404 at the other addresses at which it may be (`planTaskQueries`).
+ * A response about the task is its result, wherever it comes from.
+ *
+ * @param task updated with what the poll shows
+ * @param tasks those of the run
+ * @returns its state; an error that may pass, with `soon` if another poll decides whether it does;
+ *   or a final error
+ */
+export async function pollTask(
+	{ account, clock }: Pick<WaitContext, 'account' | 'clock'>,
+	task: PolledTask,
+	tasks: TasksOfRun,
+	send: SendQuery,
+): Promise<PollResult> {
+	return await tasks.inTurn(task, async () => {
+		// The age of the task counts from here: a response may take half a minute.
+		const sentAt = clock.now();
+		const isLast = isLastMiss(task, sentAt);
+		const missed: Missed[] = [];
+		const knownPath = tasks.paths.get(task.taskType);
+		for (const query of planTaskQueries(task, account.baseUrl, knownPath, isLast)) {
+			if (tasks.isOther(task, folderOf(query.plan))) continue;
+			const outcome = withInnerCode(await send(query.plan));
+			const result = readResult(query.plan, outcome, task, tasks.ids);
+			if (result.kind === 'state' && isAboutTask(query, result.state)) {
+				tasks.note(task, folderOf(query.plan));
+				const whole = await withResult(result, query.plan, account.baseUrl, send);
+				if (noteOutage(whole, task, sentAt)) return whole;
+				const { state } = whole.kind === 'state' ? whole : result;
+				const images = withFullAddresses(state.images, account.baseUrl);
+				return noted(task, { ...result, state: { ...state, images } }, sentAt);
+			}
+			if (!triesNext(query, outcome)) return result;
+			missed.push({ ...query, outcome });
+		}
+		return notFound(task, missed, sentAt, account.baseUrl);
+	});
+}
+
+/**
+ * The state of a task whose images are in a response of their own, to which the task's leads once it
+ * has succeeded. It is requested at the gateway only, because it gets the key.
+ */
+async function withResult(
+	found: PolledState,
+	{ path }: RequestPlan,
+	home: string,
+	send: SendQuery,
+): Promise<PollResult> {
+	const { state } = found;
+	const isEmpty = state.group === 'success' && state.images.length === 0;
+	const place = isEmpty ? pathAtGateway(readResultAddress(state.response), home) : undefined;
+	if (place === undefined || place === path) return found;
+	const plan = planGet('poll', place);
+	const outcome = await send(plan);
+	if (isTransient(outcome) && !isPage(outcome)) return passing(plan, outcome, state);
+	if (!isGood(outcome)) return found;
+	const { images, created, usage, refusal, response } = readTaskState(state, outcome.json);
+	const own = { created: created ?? state.created, usage: usage ?? state.usage };
+	return { ...found, state: { ...state, ...own, images, refusal, response } };
+}
+
+/** In milliseconds: how long the address of a result may be out of reach. */
+const LONGEST_OUTAGE_MS = 60_000;
+
+/**
+ * Records that the result of a task that has succeeded is out of reach, if it is. @returns whether it is
+ * asked for again
+ */
+const noteOutage = (result: PollResult, task: PolledTask, now: number): boolean =>
+	result.kind === 'transient' &&
+	(result.rateLimited === true || !noteNoImage(task, now, LONGEST_OUTAGE_MS));
+
+/** Whether a code in the body of a 200 is that of HTTP, which ends a poll, leads on, or may pass. */
+const isInnerCode = (code: number): boolean =>
+	[401, 403, 404, 408, 425, 429].includes(code) || (code >= 500 && code < 600);
+
+function withInnerCode(outcome: Outcome): Outcome {
+	// Nearly every response of a poll ends here: reading it for this alone would be reading it twice.
+	if (!isGood(outcome) || !isInnerCode(numberOf(outcome.json.code))) return outcome;
+	const { status, images } = readTaskState({ taskId: '' }, outcome.json);
+	const isOfRequest = status === '' || (images.length === 0 && isAtTop(outcome.json, status));
+	return isOfRequest ? { ...outcome, httpCode: numberOf(outcome.json.code) } : outcome;
+}
+
+/** Whether a status is the word for a request that has failed, and not inside, where a task is. */
+const isAtTop = (json: JsonObject, status: string): boolean =>
+	isErrorWord(status) && stateIn(json) === json;
+
+/** Whether a response says that the request has failed, and not its task, which it doesn't name. */
+const saysRequestFailed = (json: JsonObject, { status, images }: TaskState): boolean =>
+	isAtTop(json, status) &&
+	images.length === 0 &&
+	taskIdsIn(json).length === 0 &&
+	reasonIn(json) !== undefined;
+
+/** At another address, an unknown status may be that of something other than a task. */
+const isAboutTask = ({ place }: TaskQuery, { group }: TaskState): boolean =>
+	place !== 'other' || group !== 'unknown';
+
+/**
+ * Whether the task is looked for at the next address. At the usual one only a 404 says that it isn't
+ * there; elsewhere any response does that isn't about the task, except an error that may pass.
+ */
+function triesNext({ place }: TaskQuery, outcome: Outcome): boolean {
+	if (place === 'usual') return outcome.kind === 'response' && outcome.httpCode === 404;
+	return !isTransient(outcome) || isPage(outcome);
+}
+
+/** Whether a response that isn't good has a success status, as a web page, which stays the same. */
+const isPage = (outcome: Outcome): boolean => outcome.kind === 'response' && outcome.httpCode < 300;
+
+function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: string): PollResult {
+	const foreign = missed.find(({ place, outcome }) => place === 'usual' && !isUnknownTask(outcome));
+	const error =
+		foreign === undefined
+			? noSuchTask(task, missed, home)
+			: errorOf(foreign.plan, foreign.outcome, task);
+	// Final only if each of these is the gateway's own refusal: an error in a 200 may be of anything.
+	const isSure = missed.every(({ outcome }) => isGatewayError(outcome) && !isGood(outcome));
+	if (isSure && noteNotFound(task, sentAt)) return { kind: 'final', error };
+	const pauseMs = missed[0] && cappedRetryAfter(missed[0].outcome);
+	return { kind: 'transient', error, pauseMs, soon: true };
+}
+
+/** Updates a task by its state. A completed task without an image may list it a moment later. */
+function noted(task: PolledTask, result: PolledState, now: number): PollResult {
+	const { state, pauseMs } = result;
+	if (isUnknownWord(state.status) && state.images.length === 0) return lost(task, result, now);
+	const { taskType, statusUrl } = state;
+	const found = { taskType, statusUrl, seen: true, notFoundSince: undefined, notFoundCount: 0 };
+	Object.assign(task, found);
+	const error = state.group === 'success' ? taskError(state) : undefined;
+	// Without an image only in a row: one that is processed again may take its time.
+	if (error === undefined) task.noImageSince = undefined;
+	if (error === undefined || noteNoImage(task, now)) return result;
+	return { kind: 'transient', error, pauseMs, soon: true };
+}
+
+/** A task that the gateway says it doesn't know: as after a 404, it may become visible a moment later. */
+function lost(task: PolledTask, { state, pauseMs }: PolledState, now: number): PollResult {
+	const error = lostTaskError(state);
+	if (noteNotFound(task, now)) return { kind: 'final', error };
+	return { kind: 'transient', error, pauseMs, soon: true };
+}
+
+/** Reads the response to one query. */
+function readResult(
+	plan: RequestPlan,
+	outcome: Outcome,
+	task: PolledTask,
+	ids: ReadonlySet<string>,
+): PollResult {
+	const pauseMs = cappedRetryAfter(outcome);
+	if (isGood(outcome)) {
+		const otherId = otherTaskId(task.taskId, outcome.json);
+		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
+		const state = readTaskState(foundAt(plan, task), outcome.json);
+		const isState = state.status !== '' && !saysRequestFailed(outcome.json, state);
+		if (isState) return { kind: 'state', state, pauseMs };
+	}
+	if (isTransient(outcome) || isGood(outcome)) return passing(plan, outcome, task);
+	return { kind: 'final', error: errorOf(plan, outcome, task) };
+}
+
+/** The result of a query whose error may pass. */
+const passing = (plan: RequestPlan, outcome: Outcome, task: Task): PollResult => ({
+	kind: 'transient',
+	error: errorOf(plan, outcome, task),
+	pauseMs: requestedPauseMs(outcome, Date.now()),
+	rateLimited: isRateLimited(outcome),
+});
+
+/** The task with its kind and, if that isn't enough to find it again, its address. */
+function foundAt(plan: RequestPlan, { taskId, taskType, statusUrl }: Task): Task {
+	const path = folderOf(plan);
+	const kind = taskType ?? kindAt(path);
+	const isUsual = kind !== undefined && path === TASK_PATHS[kind];
+	return { taskId, taskType: kind, statusUrl: isUsual ? statusUrl : plan.path };
+}
+
+/** The error of a query, with the kind only if it is known: a retry would not try the other. */
+const errorOf = (plan: RequestPlan, outcome: Outcome, { taskId, taskType }: Task) =>
+	withDetails(errorFor(plan, outcome), { taskId, taskType });
+
+/** The longest pause by a `Retry-After` on a status or a 404. */
+const LONGEST_POLL_PAUSE_MS = 30_000;
+
+/** The pause by the `Retry-After` of a response about a task. That of an error isn't limited. */
+function cappedRetryAfter(outcome: Outcome): number | undefined {
+	const pauseMs = requestedPauseMs(outcome, Date.now());
+	return pauseMs === undefined ? undefined : Math.min(pauseMs, LONGEST_POLL_PAUSE_MS);
+}
+
+function noSuchTask(
+	{ taskId, taskType, statusUrl }: Task,
+	missed: Missed[],
+	home: string,
+): GatewayError {
+	const paths = missed.map(({ plan }) => quote(plan.path)).join(', ');
+	const isForeign = statusUrl !== undefined && pathAtGateway(statusUrl, home) === undefined;
+	const foreign = isForeign
+		? ` The gateway named ${quote(statusUrl)} for it, which wasn't asked: it isn't at the Base URL, so it must not get the key.`
+		: '';
+	return new GatewayError({
+		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
+		description: `The gateway no longer has the task, or another account submitted it: then use its credential. It isn't at ${paths}.${foreign}`,
+		httpCode: 404,
+		taskId,
+		taskType,
+	});
+}
+
+/**
+ * The error of a response about another task of this run, whose images belong to another prompt.
+ */
+function wrongTask(taskId: string, otherId: string, outcome: Outcome): PollResult {
+	const error = new GatewayError({
+		message: `The gateway's response is about task ${quote(otherId)}, not task ${quote(taskId)}`,
+		description: "The images of another task aren't used. Ask the gateway's operator about it.",
+		taskId,
+		response: outcome.kind === 'response' ? excerpt(outcome.text) : undefined,
+	});
+	return { kind: 'transient', error, pauseMs: cappedRetryAfter(outcome), soon: true };
+}
+
+/** Adds a hint if the response names another task, whose images may belong to another prompt. */
+export function hintOtherTask({ hints }: Pick<WaitContext, 'hints'>, state: TaskState): void {
+	const otherId = otherTaskId(state.taskId, state.response);
+	if (otherId === undefined) return;
+	hints.add(
+		`The gateway's response about task ${quote(state.taskId)} names another task, ${quote(otherId)}. Check whether its images match the prompt.`,
+	);
+}
+
+/** The same error with the ID of the task in its text, if it isn't there already. */
+export function aboutTask(error: GatewayError, taskId: string): GatewayError {
+	const { message, description } = error.problem;
+	const named = `${message} ${description}`.includes(taskId);
+	return withDetails(error, {
+		taskId,
+		description: named ? description : `${description} This is about task ${quote(taskId)}.`,
+	});
+}

@@ -1,0 +1,272 @@
+import type { Clock } from '../protocol/clock';
+import type { GatewayError } from '../protocol/gatewayError';
+import { isFinished } from '../protocol/status';
+import type { TaskState, Task } from '../responses/task';
+import {
+	JITTER,
+	pauseOf,
+	SHORTEST_PAUSE_MS,
+	TOGETHER_MS,
+	type Durations,
+	type TrackedTask,
+} from './pollTimes';
+import { CanceledInQueue } from '../pace/rateLimiter';
+
+/** The result of a poll after which the task is polled again, unless it has finished. */
+type OpenResult =
+	/** `pauseMs`: the gateway's `Retry-After`. */
+	| { kind: 'state'; state: TaskState; pauseMs?: number }
+	/**
+	 * A fault that may pass. `rateLimited`: the poll was refused for the rate limit, which says
+	 * nothing about the task. `soon`: another poll is needed to tell whether the fault passes.
+	 */
+	| {
+			kind: 'transient';
+			error: GatewayError;
+			pauseMs?: number;
+			rateLimited?: boolean;
+			soon?: boolean;
+	  };
+
+/** The result of one poll. `final`: an error that another poll would not change. */
+export type PollResult = OpenResult | { kind: 'final'; error: GatewayError };
+
+/** The end of the wait for one task. */
+export type WaitEnd =
+	| { kind: 'finished'; state: TaskState }
+	| { kind: 'error'; error: GatewayError }
+	/**
+	 * The task is still open at the deadline. `state` and `error` are the last results; neither is
+	 * set if no poll got a result.
+	 */
+	| { kind: 'deadline'; state?: TaskState; error?: GatewayError };
+
+export interface PollerOptions<T = Task> {
+	clock: Clock;
+	/**
+	 * Polls a task once. Throws only CanceledInQueue, or the reason why the run was stopped.
+	 *
+	 * @param timeLeftMs time limit of the poll when it is sent; 0 if the wait has ended
+	 */
+	pollOnce: (task: T, timeLeftMs: () => number) => Promise<PollResult>;
+	/** The approximate time between two polls of a task, in milliseconds. */
+	intervalMs: number;
+	/** The number of tasks of the run, if it is known before all of them wait. */
+	expected?: number;
+}
+
+/** The wait for one task. */
+interface Wait<T> {
+	readonly task: T;
+	/** On the clock of the run. */
+	readonly deadline: number;
+	/** The durations of tasks like this one, if the time of its submit is known. */
+	readonly tracked?: TrackedTask;
+	/** Whether a poll has got a result about the task, even a fault. */
+	hasResult: boolean;
+	state?: TaskState;
+	error?: GatewayError;
+	/** Whether it has ended, perhaps while a poll hangs. */
+	isOver: boolean;
+}
+
+/** The longest timer: some timers can't be canceled and would keep the task in memory. */
+const LONGEST_SLEEP_MS = 60_000;
+/** The time from the last poll to the deadline, for its response. */
+const LAST_POLL_LEAD_MS = 1000;
+const LONGEST_POLL_MS = 30_000;
+/** How late after the deadline a response is still accepted. */
+const LATE_RESPONSE_MS = 3000;
+/** How long after the deadline a poll that had to wait for the rate limiter may take. */
+const LATE_TURN_MS = 30_000;
+/** The longest pause before a poll that tells whether a fault passes. */
+const SOON_MS = 2000;
+
+/** The number, but not less than the bound; the bound for NaN. */
+const atLeast = (bound: number, value: number): number => (value > bound ? value : bound);
+
+/** The next time at which polls start together. */
+const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
+/** The last time before `at` at which sleeps end together. */
+const togetherBefore = (at: number): number => Math.floor(at / TOGETHER_MS) * TOGETHER_MS;
+
+/**
+ * Waits for the tasks of a run, in a loop for each: sleep, poll, decide. A pause begins with the last
+ * response, or the response to the submit; the last poll comes just before the deadline; a task with
+ * an unknown status stays open.
+ */
+export class Poller<T = Task> {
+	private readonly intervalMs: number;
+
+	private waiting = 0;
+
+	/** Sleeps by the time of their end. Thousands of timers would take memory. */
+	private readonly sleeps = new Map<number, Promise<void>>();
+
+	/** The number of tasks whose wait has ended. */
+	private ended = 0;
+
+	constructor(private readonly options: PollerOptions<T>) {
+		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
+	}
+
+	/**
+	 * The shortest pause between two polls of a task, in milliseconds; it grows with the number of
+	 * waiting tasks.
+	 */
+	get shortest(): number {
+		return pauseOf(this.intervalMs, this.tasksLeft());
+	}
+
+	/** The number of tasks that wait or will wait. */
+	private tasksLeft(): number {
+		return atLeast(this.waiting, (this.options.expected ?? 0) - this.ended);
+	}
+
+	/**
+	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects
+	 * only when the run is stopped.
+	 *
+	 * A response in progress at the deadline is waited for a moment longer. A task that got no result
+	 * because its polls waited for the rate limiter is polled once more, within half a minute.
+	 *
+	 * @param ageMs time since its submit in milliseconds: a task isn't polled before its first pause
+	 *   is over. A task of unknown age is polled at once.
+	 * @param durations durations of tasks like it; a task of known age uses them and adds its own
+	 */
+	async wait(
+		task: T,
+		maxWaitMs: number,
+		ageMs = Infinity,
+		durations?: Durations,
+	): Promise<WaitEnd> {
+		const now = this.options.clock.now();
+		const deadline = now + atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
+		const isAgeKnown = ageMs >= 0 && ageMs < Infinity;
+		const tracked = isAgeKnown ? durations?.track(now - ageMs, this) : undefined;
+		// Without a random extension: the submits already differ.
+		const fromSubmit =
+			tracked?.pauseFrom(now - ageMs) ?? pauseOf(this.intervalMs, this.tasksLeft(), true);
+		const pause = fromSubmit - atLeast(0, ageMs);
+		const firstAt = pause > 0 ? Math.min(together(now + pause), deadline - LAST_POLL_LEAD_MS) : now;
+		const wait: Wait<T> = { task, deadline, tracked, hasResult: false, isOver: false };
+		this.waiting += 1;
+		try {
+			// Not the result of the race, which the timer would keep in memory for a minute.
+			let end: WaitEnd | undefined;
+			const polling = this.pollUntilEnd(wait, firstAt).then((found) => void (end = found));
+			// A poll may hang, in the queue of the rate limiter or at the gateway.
+			const lateEnd = togetherBefore(deadline + LATE_TURN_MS);
+			await Promise.race([polling, this.sleepUntil(lateEnd, wait)]);
+			return end ?? openAtDeadline(wait);
+		} finally {
+			wait.isOver = true;
+			wait.state = undefined;
+			tracked?.end();
+			this.waiting -= 1;
+			this.ended += 1;
+		}
+	}
+
+	/** The loop of a wait. */
+	private async pollUntilEnd(wait: Wait<T>, firstAt: number): Promise<WaitEnd> {
+		for (let at: number | undefined = firstAt; at !== undefined; ) {
+			await this.sleepUntil(at, wait);
+			if (wait.isOver || (wait.hasResult && at >= wait.deadline)) break;
+			const sentAt = this.options.clock.now();
+			const result = await this.poll(wait);
+			if (result?.kind === 'final') return { kind: 'error', error: result.error };
+			if (result !== undefined) note(wait, result);
+			const { state } = wait;
+			if (state !== undefined && isFinished(state.group)) return { kind: 'finished', state };
+			at = this.nextPollAt(wait, sentAt, result);
+		}
+		return openAtDeadline(wait);
+	}
+
+	/** Polls a task; undefined if its turn in the rate limiter, or its response, came too late. */
+	private async poll(wait: Wait<T>): Promise<PollResult | undefined> {
+		wait.tracked?.pollSent(this.options.clock.now());
+		try {
+			const result = await this.options.pollOnce(wait.task, () => this.timeLeft(wait));
+			return wait.isOver ? undefined : result;
+		} catch (reason) {
+			if (reason instanceof CanceledInQueue) return undefined;
+			throw reason as Error;
+		}
+	}
+
+	/** The time limit of a poll sent now, in milliseconds; 0 if it is too late for a response. */
+	private timeLeft({ isOver, deadline }: Wait<T>): number {
+		const now = this.options.clock.now();
+		// A poll that is sent after the deadline had to wait for the rate limiter.
+		const end = deadline + (now < deadline ? LATE_RESPONSE_MS : LATE_TURN_MS);
+		return !isOver && end - now >= SHORTEST_PAUSE_MS ? Math.min(LONGEST_POLL_MS, end - now) : 0;
+	}
+
+	/**
+	 * The time of the next poll; undefined if none fits in any more.
+	 *
+	 * @param result of the poll sent at `sentAt`; undefined if it came too late
+	 */
+	private nextPollAt(wait: Wait<T>, sentAt: number, result?: OpenResult): number | undefined {
+		const { deadline, hasResult } = wait;
+		const now = this.options.clock.now();
+		// Its turn came too late before the deadline, which allows a late poll.
+		if (result === undefined) return this.timeLeft(wait) > 0 ? now : undefined;
+		const lastAt = deadline - LAST_POLL_LEAD_MS;
+		const isLast = sentAt >= lastAt;
+		if (hasResult && (isLast || now >= deadline)) return undefined;
+		const next = together(now + Math.max(result.pauseMs ?? 0, this.pauseAfter(result, wait)));
+		if (now >= deadline || next + SHORTEST_PAUSE_MS <= lastAt) return next;
+		// If the last poll was refused for the rate limit, another one follows at the deadline.
+		const lateAt = together(deadline);
+		return isLast ? lateAt : Math.min(lateAt, Math.max(lastAt, now + SHORTEST_PAUSE_MS));
+	}
+
+	/** The pause after a response, in milliseconds. */
+	private pauseAfter(result: OpenResult, { tracked }: Wait<T>): number {
+		const { clock } = this.options;
+		const { shortest } = this;
+		const learned = result.kind === 'state' ? tracked?.pauseFrom(clock.now()) : undefined;
+		// Only the first pause may exceed the interval, unless many tasks wait.
+		if (learned !== undefined) return Math.min(learned, Math.max(this.intervalMs, shortest));
+		const { rateLimited = false, soon = false } = result.kind === 'transient' ? result : {};
+		const longest = rateLimited ? SHORTEST_PAUSE_MS : soon ? SOON_MS : Infinity;
+		return Math.min(longest, shortest) * (1 + JITTER * clock.random());
+	}
+
+	/** Sleeps until a time, at least once, unless the wait ends meanwhile. */
+	private async sleepUntil(at: number, wait: Wait<T>): Promise<void> {
+		const { clock } = this.options;
+		do {
+			await this.sleepTogether(Math.min(at, together(clock.now() + LONGEST_SLEEP_MS)));
+		} while (!wait.isOver && clock.now() < at);
+	}
+
+	/** Sleeps until a time, in one sleep for all tasks that have the same. */
+	private async sleepTogether(at: number): Promise<void> {
+		const { clock } = this.options;
+		const sleep =
+			this.sleeps.get(at) ??
+			clock.sleep(Math.max(0, at - clock.now())).finally(() => this.sleeps.delete(at));
+		this.sleeps.set(at, sleep);
+		await sleep;
+	}
+}
+
+/** Notes the result of a poll. */
+function note<T>(wait: Wait<T>, result: OpenResult): void {
+	if (result.kind === 'state') {
+		wait.state = result.state;
+		wait.tracked?.statusSeen(result.state.group);
+	}
+	wait.error = result.kind === 'transient' ? result.error : undefined;
+	if (result.kind === 'state' || result.rateLimited !== true) wait.hasResult = true;
+}
+
+const openAtDeadline = <T>({ state, error }: Wait<T>): WaitEnd => ({
+	kind: 'deadline',
+	state,
+	error,
+});

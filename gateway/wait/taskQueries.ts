@@ -1,0 +1,82 @@
+import {
+	planGet,
+	TASK_PATHS,
+	taskIdPart,
+	type RequestPlan,
+	type TaskType,
+} from '../protocol/requestPlan';
+import type { Task } from '../responses/task';
+import { LONGEST_ADDRESS, pathAtGateway } from '../protocol/url';
+
+/**
+ * The paths of tasks of both kinds at other gateways (docs/protocol.md, "Where a task is polled").
+ */
+const SHARED_PATHS = ['/v1/images/tasks', '/v1/tasks'];
+const ALL_PATHS = [...Object.values(TASK_PATHS), ...SHARED_PATHS];
+
+/** The most addresses at which a task is looked for. */
+const MOST_QUERIES = 4;
+
+/**
+ * A query for a task, and why there: at an address named for it, where its kind is, or elsewhere.
+ */
+export interface TaskQuery {
+	plan: RequestPlan;
+	place: 'named' | 'usual' | 'other';
+}
+
+/**
+ * Plans the queries for a task, in the order in which they are tried: at the task's own address if
+ * it is at the gateway, at the path of its kind, then at that of the other kind and those of other
+ * gateways. Once the run knows where tasks of its kind are, one that isn't there may not be visible
+ * yet, and is looked for elsewhere only before it is given up.
+ *
+ * @param home the gateway's address
+ * @param knownPath the path at which other tasks of its kind were found
+ * @param isLast whether the task is given up if it isn't found now
+ * @throws GatewayError if the ID would lead to another path
+ */
+export function planTaskQueries(
+	task: Task,
+	home: string,
+	knownPath?: string,
+	isLast = false,
+): TaskQuery[] {
+	const id = taskIdPart(task.taskId, task.taskType);
+	const ofKind = TASK_PATHS[task.taskType ?? 'generation'];
+	const isSafe = (path: string) => task.taskType === undefined || isLast || isUnique(task, path);
+	const others = knownPath === undefined || isLast ? ALL_PATHS.filter(isSafe) : [];
+	const named = pathAtGateway(task.statusUrl, home);
+	const usual = `${knownPath ?? ofKind}/${id}`;
+	const paths = [named ?? usual, usual, ...[ofKind, ...others].map((path) => `${path}/${id}`)];
+	const placeOf = (path: string) => (path === usual ? 'usual' : path === named ? 'named' : 'other');
+	return [...new Set(paths)]
+		.slice(0, MOST_QUERIES)
+		.map((path) => ({ plan: planGet('poll', path), place: placeOf(path) }));
+}
+
+/** With fewer letters and digits, an ID may be a number counted for each kind of task. */
+const FEWEST_UNIQUE = 12;
+
+/**
+ * Whether what is found at a path is the task, and tells where the next one of its kind is: not at
+ * the path of the other kind, where another task may have the same short ID.
+ */
+export function isUnique({ taskId, taskType }: Task, path: string): boolean {
+	const kind = kindAt(path);
+	if (kind === undefined || kind === taskType) return true;
+	const letters = taskId.slice(0, LONGEST_ADDRESS).replace(/[^\p{L}\p{N}]/gu, '');
+	return taskType !== undefined && letters.length >= FEWEST_UNIQUE;
+}
+
+/**
+ * The path at which a query found its task, without the ID; undefined for an address of its own.
+ */
+export function folderOf({ path }: RequestPlan): string | undefined {
+	const folder = path.slice(0, path.lastIndexOf('/'));
+	return ALL_PATHS.find((known) => known === folder);
+}
+
+/** The kind of a task that was found at a path; undefined where the path doesn't tell. */
+export const kindAt = (path: string | undefined): TaskType | undefined =>
+	(Object.keys(TASK_PATHS) as TaskType[]).find((kind) => TASK_PATHS[kind] === path);

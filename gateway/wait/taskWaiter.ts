@@ -1,0 +1,173 @@
+import { submitTime, forNextWait, type PollHistory } from './pollHistory';
+import { Durations } from './pollTimes';
+import { Poller, type PollResult, type WaitEnd } from './poller';
+import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
+import { digestOf } from '../../util/digest';
+import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
+import { GatewayError } from '../protocol/gatewayError';
+import { LruMap } from '../../util/lruMap';
+import { TasksOfRun } from './tasksOfRun';
+import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
+import type { WaitContext } from './waitContext';
+
+/** A wait for a task. A plain value, which can be stored and continued later. */
+export interface WaitFor {
+	task: Task;
+	/** What is known of the task's request: the model decides when it is first polled. */
+	facts: { model?: string };
+	/** The time limit of the whole wait, in milliseconds. */
+	maxWaitMs: number;
+	/** Milliseconds since 1970, as the wait may outlive the process. */
+	deadlineAt: number;
+	/** What earlier polls have shown, in a wait that is continued; in milliseconds since 1970. */
+	history?: PollHistory;
+}
+
+/** A task that has finished with images. */
+export interface FinishedTask<W extends WaitFor> {
+	kind: 'finished';
+	wait: W;
+	state: TaskState;
+}
+
+/** A task that is still open. */
+export interface OpenTask<W extends WaitFor> {
+	kind: 'open';
+	/** The wait with the task's last status, to be continued. */
+	wait: W;
+	/** Whether a poll got a response about the task; if not, other requests took all the time. */
+	polled: boolean;
+	/** The error at the deadline; undefined before it. */
+	error?: GatewayError;
+}
+
+/**
+ * The durations of finished tasks by gateway, account, model and task type, for all runs of this
+ * process: they decide when a task is first polled.
+ */
+const durationsOf = new LruMap<string, Durations>(200);
+
+/** How often a person who watches is told that status checks fail. */
+const TOLD_EVERY_MS = 10_000;
+
+/**
+ * The wait for the tasks of a run. Several items may have the same task, which is polled once for
+ * all of them.
+ */
+export class TaskWaiter {
+	/** The waits in progress, which items with the same task and the same limits share. */
+	private readonly waiting = new Map<string, Promise<{ task: PolledTask; ended: WaitEnd }>>();
+
+	private readonly tasks: TasksOfRun;
+
+	/** When a person was last told of a failed status check, by the clock of the run. */
+	private toldAt = -Infinity;
+
+	private readonly poller: Poller<PolledTask>;
+
+	/**
+	 * @param intervalMs the approximate pause between two polls of a task
+	 * @param expected the number of tasks that the run may wait for
+	 * @param known tasks that are known already, also finished ones
+	 */
+	constructor(
+		private readonly context: WaitContext,
+		intervalMs: number,
+		expected: number,
+		known: Task[] = [],
+	) {
+		this.tasks = new TasksOfRun(context.clock);
+		for (const task of known) this.tasks.add(task);
+		const pollOnce = this.pollOnce.bind(this);
+		this.poller = new Poller({ clock: context.clock, intervalMs, expected, pollOnce });
+	}
+
+	/**
+	 * Waits for a task.
+	 *
+	 * @param limitMs a limit before the deadline, where the wait is continued later: the task is polled
+	 *   at least once, but with 0 not at all
+	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
+	 */
+	async wait<W extends WaitFor>(
+		wait: W,
+		limitMs = Infinity,
+	): Promise<FinishedTask<W> | OpenTask<W>> {
+		if (limitMs === 0) return { kind: 'open', wait, polled: false };
+		return await this.endOf(wait, limitMs).catch((error: unknown) => {
+			throw error instanceof GatewayError ? withMentioned(error, wait.task) : (error as Error);
+		});
+	}
+
+	private async endOf<W extends WaitFor>(
+		wait: W,
+		limitMs: number,
+	): Promise<FinishedTask<W> | OpenTask<W>> {
+		const { context, waiting } = this;
+		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
+		const key = `${taskKey(wait.task)} ${wait.maxWaitMs} ${limitMs}`;
+		const started =
+			waiting.get(key) ??
+			this.poll(wait, Math.min(leftMs, limitMs)).finally(() => void waiting.delete(key));
+		waiting.set(key, started);
+		const { task, ended } = await started;
+		if (ended.kind === 'deadline') {
+			const history = forNextWait(task, Date.now() - context.clock.now());
+			const open = openTask({ ...wait, history }, task, ended);
+			if (limitMs < leftMs) return open;
+			const late = deadlineError(open.wait.task, wait.maxWaitMs, ended);
+			return { ...open, error: withMentioned(late, wait.task) };
+		}
+		if (ended.kind === 'error') throw aboutTask(ended.error, task.taskId);
+		const { state } = ended;
+		const error = taskError(state);
+		if (error !== undefined) throw error;
+		hintOtherTask(context, state);
+		return { kind: 'finished', wait, state };
+	}
+
+	/** Polls a task until it has ended, or for a time. */
+	private async poll({ task: submitted, facts, ...wait }: WaitFor, maxMs: number) {
+		const { clock, account } = this.context;
+		const { taskId, taskType, statusUrl } = submitted;
+		this.tasks.add(submitted);
+		const ageMs = ageOf(submitted);
+		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
+		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
+		const submittedAtMs = submitTime(clock.now(), ageMs, waitedMs);
+		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
+		const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs, ...history };
+		// A digest, because the model name in an item may have any length.
+		const key = digestOf([account.idWithKey, facts.model, taskType]);
+		const durations =
+			facts.model === undefined ? undefined : durationsOf.getOrAdd(key, () => new Durations());
+		return { task, ended: await this.poller.wait(task, maxMs, ageMs, durations) };
+	}
+
+	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<PollResult> {
+		const { client, clock, limits, tell } = this.context;
+		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
+		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
+		const result = await pollTask(this.context, task, this.tasks, send);
+		if (result.kind === 'transient' && clock.now() - this.toldAt >= TOLD_EVERY_MS) {
+			this.toldAt = clock.now();
+			const { waiting, tasks } = this;
+			const open = `${waiting.size} of ${tasks.ids.size} tasks still open`;
+			tell(`${open}; the last status check failed: ${result.error.message}`);
+		}
+		return result;
+	}
+}
+
+function openTask<W extends WaitFor>(
+	wait: W,
+	{ taskType, statusUrl }: PolledTask,
+	last: Extract<WaitEnd, { kind: 'deadline' }>,
+): OpenTask<W> {
+	const { state, error } = last;
+	const status = state?.status ?? wait.task.status;
+	const next = { ...wait, task: { ...wait.task, taskType, statusUrl, status } };
+	// A poll that got a 429 says nothing about its task.
+	const polled = state !== undefined || (error !== undefined && error.problem.httpCode !== 429);
+	return { kind: 'open', wait: next, polled };
+}

@@ -1,0 +1,57 @@
+import { wasNotAccepted, type FaultOutcome, type Outcome } from '../protocol/outcome';
+import type { RequestPlan } from '../protocol/requestPlan';
+import { RunEnded } from '../protocol/runEnded';
+
+const TIMED_OUT = new Error('Timed out');
+
+/** The requests of a run that are in progress. */
+export class Requests {
+	/**
+	 * The beginning of each response that is arriving, without the key, if its request may have been
+	 * accepted. It may contain a task ID, which must not be lost by a Stop.
+	 */
+	readonly arriving = new WeakMap<RequestPlan, () => string>();
+
+	private readonly inFlight = new Set<AbortController>();
+
+	/**
+	 * Runs one request that ends at its deadline, or when the run is stopped.
+	 *
+	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response
+	 * @param faultFrom the fault behind an error other than these two ends
+	 * @throws RunEnded when the run was stopped
+	 */
+	async run(
+		timeoutMs: number,
+		send: (signal: AbortSignal) => Promise<Outcome>,
+		faultFrom: (error: unknown) => FaultOutcome,
+	): Promise<Outcome> {
+		const controller = new AbortController();
+		const { signal } = controller;
+		// The time until a deadline may be a fraction, which this function rejects.
+		const timer = AbortSignal.timeout(Math.ceil(timeoutMs));
+		const onTimeout = (): void => controller.abort(TIMED_OUT);
+		timer.addEventListener('abort', onTimeout);
+		this.inFlight.add(controller);
+		try {
+			return await send(signal);
+		} catch (error) {
+			const isLate = signal.reason === TIMED_OUT;
+			const stopped = new RunEnded('Stopped');
+			if (signal.aborted && !isLate) throw stopped;
+			const outcome = faultFrom(error);
+			if (!isLate) return outcome;
+			// Without a connection nothing was sent, also after the deadline.
+			const fault = wasNotAccepted(outcome) ? 'connectTimeout' : 'timeout';
+			return { ...outcome, fault, detail: '' };
+		} finally {
+			timer.removeEventListener('abort', onTimeout);
+			this.inFlight.delete(controller);
+		}
+	}
+
+	/** Ends all requests, when the run is stopped or over. */
+	abort(): void {
+		for (const controller of this.inFlight) controller.abort();
+	}
+}

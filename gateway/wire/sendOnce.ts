@@ -1,0 +1,203 @@
+import { eraseInJson, type EraseField } from '../../util/keyEraser';
+import { isJsonObject, jsonText } from '../../util/json';
+import { MB } from '../../util/megabyte';
+import type { Account } from '../protocol/account';
+import { additionalHeaders, credentialHeaders, skipsCertificate } from '../protocol/auth';
+import { isRefusal, type HttpResponse, type Outcome } from '../protocol/outcome';
+import { planUrl, type Call, type RequestPlan } from '../protocol/requestPlan';
+import { faultFrom } from './faultFrom';
+import { createFieldEraser } from './fieldEraser';
+import { jsonBody, readImageResponse } from './imageResponse';
+import type { Requests } from './inFlight';
+import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
+import { redirectTarget } from './redirect';
+import { beginningOf, readBody, type ResponseBody } from './responseBody';
+import type { RunLimits } from './runLimits';
+import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
+
+/** One attempt to send a plan. It never throws, except when the run is stopped. */
+export type SendOnce = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;
+
+/** The longest response without inline images: JSON, and much less than this. */
+export const LARGEST_RESPONSE_BYTES = 64 * MB;
+/** Calls whose responses may contain inline images: their limit is that of the run. */
+const WITH_IMAGES: readonly Call[] = ['sync', 'submit', 'poll'];
+/** The model list is public, and images lie on any host. */
+const WITHOUT_KEY: readonly Call[] = ['listing', 'download'];
+const MOST_REDIRECTS = 3;
+const MOST_REDIRECTS_OF_IMAGE = 10;
+/** The length, in characters, of what is kept of a response that was cut off. */
+const LONGEST_RECEIVED = 2048;
+
+/** What sends a plan once. */
+export interface SendOnceOptions {
+	account: Account;
+	limits: Pick<RunLimits, 'timeoutMs' | 'maxResponseBytes'>;
+	requests: Requests;
+	transport: Transport;
+	/** Whether the transport adds the key to the requests that carry it. */
+	addsKey?: boolean;
+	/** Reads the body of a response; by default as JSON, or as images where it may have some. */
+	read?: ReadBody;
+}
+
+/**
+ * Reads the body of a response to its end.
+ *
+ * @param chunks filled as the body arrives
+ * @param limit in bytes
+ */
+export type ReadBody = (
+	response: WireResponse,
+	chunks?: Uint8Array[],
+	limit?: number,
+) => Promise<ResponseBody>;
+
+/** Options that some requests have in place of the run's. */
+export type SendOnceOverrides = Partial<Pick<SendOnceOptions, 'requests' | 'read'>>;
+
+/**
+ * Creates the function that sends a plan once. Every fault becomes an outcome.
+ *
+ * Bodies are read as streams, so that a response that is too large or never ends can be cut off.
+ * Redirects are followed here, because HTTP libraries would send the key to another host.
+ */
+export function createSendOnce(options: SendOnceOptions): SendOnce {
+	const { account, limits, requests } = options;
+	return async (plan, timeoutMs = limits.timeoutMs) => {
+		const isImage = plan.call === 'download';
+		const api = plan.call === 'listing' ? account.media : account.base;
+		const request: AddressedRequest = { plan, url: isImage ? plan.path : planUrl(plan, api) };
+		const mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS;
+		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
+			for (let redirects = 0; ; redirects += 1) {
+				const response = await requestAndRead(options, request, signal);
+				const target = redirectTarget(plan, response, request.url, api.url);
+				if (target === undefined || redirects >= mostRedirects) {
+					const url = account.withoutKey(request.url);
+					return { url, ...withoutKeyIn(response, account, plan.call) };
+				}
+				request.url = target;
+			}
+		};
+		const outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
+		return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
+	};
+}
+
+/** Reads a body as its text, and the JSON in it; a list as the `data` of an object. @see ReadBody */
+export async function readJson(
+	{ body }: WireResponse,
+	chunks?: Uint8Array[],
+	limit = LARGEST_RESPONSE_BYTES,
+): Promise<ResponseBody> {
+	return jsonBody((await readBody(body, limit, chunks)).toString());
+}
+
+/** A request of a plan to one address: redirects may lead to others. */
+interface AddressedRequest {
+	plan: RequestPlan;
+	url: string;
+	/** A response that was cut off: its status, and the beginning of its body. */
+	cut?: { httpCode: number; received: string };
+}
+
+/** Makes one request and reads its response. */
+async function requestAndRead(
+	options: SendOnceOptions,
+	request: AddressedRequest,
+	signal: AbortSignal,
+): Promise<HttpResponse> {
+	const { plan } = request;
+	const { transport, account } = options;
+	const { arriving } = options.requests;
+	const hasImages = WITH_IMAGES.includes(plan.call);
+	const read = options.read ?? (hasImages ? readImageResponse : readJson);
+	const limit = hasImages ? options.limits.maxResponseBytes : undefined;
+	const files = await openFiles(plan);
+	try {
+		const response = await transport(wireRequest(options, request, files?.body), signal).catch(
+			(error: unknown) => {
+				// The HTTP library can't turn this body into JSON.
+				throw jsonText(plan.body) === false ? new InvalidBodyError() : error;
+			},
+		);
+		const { httpCode } = response;
+		const chunks: Uint8Array[] = [];
+		const received = (): string =>
+			account.withoutKey(beginningOf(chunks)).slice(0, LONGEST_RECEIVED);
+		if (!isRefusal(httpCode)) arriving.set(plan, received);
+		try {
+			const { text, json } = await read(response, chunks, limit);
+			// A whole response, which may contain images, would stay in memory as long as the plan.
+			arriving.delete(plan);
+			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };
+		} catch (error) {
+			const cut = { httpCode, received: received() };
+			request.cut = cut;
+			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
+			throw error as Error;
+		}
+	} finally {
+		files?.close();
+	}
+}
+
+/** The request of a plan as it leaves. @param files its body with files; none by default */
+function wireRequest(
+	{ account, addsKey = false }: SendOnceOptions,
+	{ plan, url }: AddressedRequest,
+	files?: WireBody,
+): WireRequest {
+	const { method } = plan;
+	const withKey = !WITHOUT_KEY.includes(plan.call);
+	const added = (): Record<string, string> => {
+		if (withKey) return addsKey ? {} : credentialHeaders(url, account, plan.headers);
+		return plan.isForeign ? {} : additionalHeaders(url, account);
+	};
+	return {
+		method,
+		url,
+		headers: { ...plan.headers, ...added() },
+		body: files ?? plan.body,
+		withKey,
+		anyCertificate: skipsCertificate(url, account),
+	};
+}
+
+/** The body of a request with files, opened for one attempt; undefined for any other request. */
+async function openFiles({ form, inline, inside, body = {} }: RequestPlan) {
+	if (form !== undefined) return await multipart(form);
+	if (inside !== undefined) return await jsonWithFilesInside(body, inside);
+	return inline && (await jsonWithFiles(body, inline));
+}
+
+/** The same response without the key: some gateways quote the key that they refuse. */
+function withoutKeyIn(response: HttpResponse, account: Account, call: Call): HttpResponse {
+	const { text, json, headers, httpCode } = response;
+	const isError = !isJsonObject(json) || (json.error ?? undefined) !== undefined;
+	const isContent = call === 'message' && httpCode < 300 && !isError;
+	const withoutKey = isContent ? account.withoutKeyInContent : account.withoutKey;
+	const erase = createFieldEraser(account.baseUrl, withoutKey, account.withoutKeyInContent);
+	const erased = withoutKey(text);
+	return {
+		kind: 'response',
+		httpCode,
+		headers: plainHeaders(headers, erase),
+		text: erased,
+		// JSON may spell any character of the key as an escape.
+		json: erased === text && !text.includes('\\u') ? json : eraseInJson(json, erase),
+	};
+}
+
+/** Headers with names in lower case and values as one string, without the key. */
+export function plainHeaders(
+	headers: WireResponse['headers'],
+	erase: EraseField = (text) => text,
+): Record<string, string> {
+	const plain: Record<string, string> = {};
+	for (const [name, value] of Object.entries(headers ?? {})) {
+		plain[name.toLowerCase()] = erase(String(value), name.toLowerCase());
+	}
+	return plain;
+}

@@ -1,0 +1,70 @@
+import type {
+	IExecuteFunctions,
+	IHttpRequestOptions,
+	ILoadOptionsFunctions,
+	IN8nHttpFullResponse,
+} from 'n8n-workflow';
+import type { Transport, WireRequest } from '../../../gateway/wire/transport';
+import { jsonText } from '../../../util/json';
+import { CREDENTIAL, type NodeAccount } from './nodeAccount';
+
+/** How n8n's HTTP helper returns every response: unchanged, redirects and errors too. */
+const STREAMED = {
+	encoding: 'stream',
+	returnFullResponse: true,
+	ignoreHttpStatusErrors: true,
+	disableFollowRedirect: true,
+} as const;
+
+/**
+ * A gateway may refuse a request before it has read all of it. If it closed the connection then, as
+ * n8n's helper asks it to, writing would fail and its response be lost: the outcome would be unknown.
+ */
+const KEPT_OPEN = { connection: 'keep-alive' };
+
+/** In characters of JSON: a body that leaves together with its headers. */
+const SHORT_BODY = 8000;
+
+const isLong = ({ body }: WireRequest): boolean =>
+	body !== undefined &&
+	// One with files has a tag.
+	(Symbol.toStringTag in body || (jsonText(body) || '').length > SHORT_BODY);
+
+/**
+ * The transport through n8n's HTTP helper, which adds the key: it checks whether the credential may be
+ * used for the address.
+ *
+ * @param context of an execution, or of the editor when it requests the model list
+ */
+export function n8nTransport(
+	context: IExecuteFunctions | ILoadOptionsFunctions,
+	{ authentication }: NodeAccount,
+): Transport {
+	return async (request, signal) => {
+		const { method, url, body, withKey, anyCertificate } = request;
+		// No `timeout`: the signal has the deadline, and each request would set a second timer.
+		const options: IHttpRequestOptions = {
+			method,
+			url,
+			headers: { ...(isLong(request) && KEPT_OPEN), ...request.headers },
+			skipSslCertificateValidation: anyCertificate,
+			body: body as IHttpRequestOptions['body'],
+			abortSignal: signal,
+			...STREAMED,
+		};
+		// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets
+		// returns the signal of this request, which has the deadline as well.
+		const requestContext = Object.create(context, {
+			getExecutionCancelSignal: { value: () => signal },
+		}) as IExecuteFunctions;
+		const response = (await (withKey
+			? context.helpers.httpRequestWithAuthentication.call(
+					requestContext,
+					CREDENTIAL,
+					options,
+					authentication,
+				)
+			: context.helpers.httpRequest(options))) as IN8nHttpFullResponse;
+		return { httpCode: response.statusCode, headers: response.headers, body: response.body };
+	};
+}

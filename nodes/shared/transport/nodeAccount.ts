@@ -1,0 +1,44 @@
+import type { ICredentialDataDecryptedObject, ICredentialsDecrypted, INode } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import { openAccount, type Account } from '../../../gateway/protocol/account';
+import { credentialProblem, readCredential } from '../../../gateway/protocol/credential';
+import { nonEmptyString } from '../../../util/json';
+
+export const CREDENTIAL = 'mediaGatewayApi';
+
+/** The account of a run, with what n8n's HTTP helper needs to add its key. */
+export interface NodeAccount extends Account {
+	/**
+	 * The credential for n8n's HTTP helper, which adds the key to a request. It is read once:
+	 * otherwise n8n would read and decrypt it for each of a thousand polls.
+	 */
+	authentication: { credentialsDecrypted: ICredentialsDecrypted };
+}
+
+/**
+ * Reads the addresses and the key of a credential. One that can't work is rejected before anything
+ * is sent.
+ *
+ * @param node named by the errors
+ * @param needsKey false for the public listing, which takes none (docs/protocol.md,
+ *   "Authentication")
+ * @throws NodeOperationError that names the field to correct
+ */
+export function readAccount(
+	credentials: ICredentialDataDecryptedObject,
+	node: INode,
+	needsKey = true,
+): NodeAccount {
+	const credential = readCredential(credentials);
+	const problem = credentialProblem(credential, needsKey);
+	if (problem !== undefined) {
+		const { message, description } = problem;
+		throw new NodeOperationError(node, message, { description });
+	}
+	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
+	const decrypted = { id: '', name: '', type: CREDENTIAL, data: credentials };
+	return {
+		...openAccount(credential, nonEmptyString(id) ?? nonEmptyString(name)),
+		authentication: { credentialsDecrypted: decrypted },
+	};
+}

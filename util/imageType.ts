@@ -1,0 +1,147 @@
+import { safeFileStem } from './fileName';
+
+/** The number of bytes to read from a file: an SVG can have a long part before its `<svg`. */
+export const FIRST_BYTES = 4096;
+
+/**
+ * Image formats by the first bytes read as Latin-1; SVG by its first element.
+ * An AVIF file can have another major brand, and list its own among the compatible ones.
+ */
+const FORMATS: Array<[mimeType: string, start: RegExp]> = [
+	['image/png', /^\x89PNG/],
+	['image/jpeg', /^\xff\xd8\xff/],
+	['image/gif', /^GIF8[79]a/],
+	['image/webp', /^RIFF[^]{4}WEBP/],
+	['image/avif', /^[^]{4}ftyp(?:[^]{4}){0,16}?avi[fs]/],
+	['image/heic', /^[^]{4}ftyp(he[iv][cmsx]|mif1|msf1)/],
+	['image/bmp', /^BM[^]{4}\0{4}/],
+	['image/tiff', /^(II\*\0|MM\0\*)/],
+	['image/jxl', /^(\xff\n|\0\0\0\fJXL \r\n\x87\n)/],
+	['image/svg+xml', /^<([\w.-]{1,100}:)?svg[\s>/]/],
+];
+
+/** One item before the first element of an XML file; a DOCTYPE can contain declarations. */
+const BEFORE_ROOT =
+	/^(?:\s+|\xef\xbb\xbf|<\?[^]*?\?>|<!--[^]*?-->|<!doctype[^[>]*(?:\[[^\]]*\][^>]*)?>)/i;
+
+/**
+ * The text from the first element on. The items are removed one by one, because a pattern for any
+ * number of them takes exponential time on some files.
+ */
+function fromRoot(start: string): string {
+	const rest = start.replace(BEFORE_ROOT, '');
+	return rest === start ? rest : fromRoot(rest);
+}
+
+/** The MIME type of an image by its first bytes (4096 for SVG); undefined for other files. */
+export function detectImageType(bytes: Uint8Array): string | undefined {
+	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
+	const isImage = (text: string) => FORMATS.find(([, pattern]) => pattern.test(text))?.[0];
+	return isImage(start) ?? isImage(fromRoot(start));
+}
+
+/** The MIME type of a PDF document by its first bytes; undefined for other files. */
+export const detectPdf = (bytes: Uint8Array): 'application/pdf' | undefined =>
+	Buffer.from(bytes.subarray(0, 5)).toString('latin1') === '%PDF-' ? 'application/pdf' : undefined;
+
+/** A file in gzip, which is an image only if it is a compressed SVG. */
+const GZIP = '\x1f\x8b';
+
+/**
+ * The first bytes of files that are no images, whatever their type says: films, sounds, documents,
+ * archives.
+ */
+// prettier-ignore
+const NO_IMAGE = [
+	'\x1aE\xdf\xa3', '\0\0\x01\xb3', '\0\0\x01\xba', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', GZIP,
+];
+/** Films and sounds whose name comes later. */
+const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
+
+const isNoImage = (start: string): boolean =>
+	NO_IMAGE.some((bytes) => start.startsWith(bytes)) || NO_IMAGE_LATER.test(start);
+
+const SVG = 'image/svg+xml';
+/** The name of compressed SVG on Linux desktops; it has none that is registered. */
+const SVGZ = 'image/svg+xml-compressed';
+
+/**
+ * The type of an SVG that its first bytes don't show: it is compressed, or begins with a long
+ * comment, such as a license. A web page has a root of its own.
+ */
+function svgTypeOf(start: string, claimed: string | undefined): string | undefined {
+	if (claimed !== SVG && claimed !== SVGZ) return undefined;
+	if (start.startsWith(GZIP)) return SVGZ;
+	const isCut = start.length >= FIRST_BYTES && /^<(!--|!doctype|\?)/i.test(fromRoot(start));
+	return isCut ? SVG : undefined;
+}
+
+/** The control characters of text: tabs, line breaks and escape. */
+const OF_TEXT = [9, 10, 11, 12, 13, 27];
+
+/**
+ * Whether bytes are text, such as a web page: unknown image formats have other control characters.
+ */
+export const isText = (bytes: Uint8Array): boolean =>
+	bytes.every((byte) => byte >= 32 || OF_TEXT.includes(byte));
+
+/**
+ * The MIME type of an image: by its bytes if their format is known, else the claimed one, unless they
+ * are something else.
+ *
+ * @param claimed a Content-Type; any other type than that of an image is no claim
+ * @returns undefined for other files
+ */
+export function imageTypeOf(bytes: Uint8Array, claimed?: string): string | undefined {
+	const detected = detectImageType(bytes);
+	if (detected !== undefined) return detected;
+	const start = bytes.subarray(0, FIRST_BYTES);
+	const text = Buffer.from(start).toString('latin1');
+	const type = safeMimeType(claimed)?.toLowerCase();
+	if (isText(start) || isNoImage(text)) return svgTypeOf(text, type);
+	return type?.startsWith('image/') === true ? type : undefined;
+}
+
+/** The file extension of an image's MIME type, without a dot; `bin` for unknown types. */
+export function extensionFor(mimeType: string): string {
+	if (mimeType === 'image/jpeg') return 'jpg';
+	if (mimeType === SVGZ) return 'svgz';
+	return /^image\/([a-z0-9]{2,8})(\+xml)?$/.exec(mimeType)?.[1] ?? 'bin';
+}
+
+/**
+ * A foreign MIME type made safe for a header: its type alone, without parameters; undefined if it
+ * isn't one.
+ */
+export const safeMimeType = (foreign: unknown): string | undefined =>
+	typeof foreign === 'string'
+		? /^\s*([\w.+-]{1,100}\/[\w.+-]{1,100})/.exec(foreign)?.[1]
+		: undefined;
+
+/**
+ * The file name of a downloaded image: the last part of its address, else `fallback`, with the
+ * extension of its real type.
+ *
+ * @param chosen a name that comes first, already safe; undefined or empty for none
+ */
+export function imageFileName(
+	url: string,
+	mimeType: string,
+	fallback: string,
+	chosen?: string,
+): string {
+	const stem = chosen || safeFileStem(lastPartOf(url)) || safeFileStem(fallback) || 'image';
+	return `${stem}.${extensionFor(mimeType)}`;
+}
+
+/** The last part of an address's path without extension, or an empty text. */
+function lastPartOf(url: string): string {
+	try {
+		const { pathname, protocol } = new URL(url);
+		if (protocol === 'data:') return '';
+		const part = decodeURIComponent(pathname.slice(pathname.lastIndexOf('/') + 1));
+		return part.replace(/\.[A-Za-z0-9]{1,5}$/, '');
+	} catch {
+		return '';
+	}
+}
