@@ -5,7 +5,7 @@ import { planModelNames, readModelNames } from './models/modelNames';
 import { holdsModels, planModelList } from './models/models';
 import type { FaultOutcome, HttpResponse, Outcome } from './protocol/outcome';
 import { isOutOfQuota } from './responses/quota';
-import { planTaskQuery, type RequestPlan } from './protocol/requestPlan';
+import { planTaskQuery, type FreePlan } from './protocol/requestPlan';
 import { TOP_UP } from './errors/errorTable';
 import { faultTexts, GATEWAY, LISTING, type Target } from './errors/faultTexts';
 
@@ -13,7 +13,7 @@ import { faultTexts, GATEWAY, LISTING, type Target } from './errors/faultTexts';
  * Plans a free test of the key: the query of a task that can't exist. A wrong key gets 401, a valid
  * one 404 (docs/protocol.md, "Errors").
  */
-export function planProbe(): RequestPlan {
+export function planProbe(): FreePlan {
 	return planTaskQuery('generation', 'media-gateway-credential-test');
 }
 
@@ -36,7 +36,7 @@ const LISTS: Verdict = { good: 'The gateway responds and lists its models' };
  * @param address as the error names it
  */
 export async function probeKey(
-	ask: (plan: RequestPlan, key: ProbeKey) => Promise<Outcome>,
+	ask: (plan: FreePlan, key: ProbeKey) => Promise<Outcome>,
 	address: string,
 ): Promise<Verdict> {
 	const task = await ask(planProbe(), 'usual');

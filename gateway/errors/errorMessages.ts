@@ -1,14 +1,9 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import { excerpt, quote } from '../../util/text';
-import {
-	leadsToResult,
-	wasNotAccepted,
-	type HttpResponse,
-	type Outcome,
-} from '../protocol/outcome';
+import { leadsToResult, chargedAfter, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
-import { GatewayError, UnknownOutcomeError, type Problem } from '../protocol/gatewayError';
+import { GatewayError, type Problem, unknownOutcome } from '../protocol/gatewayError';
 import { saysFailure } from '../responses/errorBody';
 import { afterColon, errorIn, reasonIn } from '../responses/errorBody';
 import { idOfAddress, readTaskId } from '../responses/responseFields';
@@ -47,8 +42,8 @@ const HOW_TO_FIND_OUT =
 /** The error for an outcome that is not a good response (docs/protocol.md, "Errors"). */
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
-	if (plan.paid && !wasNotAccepted(outcome)) {
-		return new UnknownOutcomeError({
+	if (plan.paid && chargedAfter(outcome) === 'maybe') {
+		return unknownOutcome({
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
 			description: HOW_TO_FIND_OUT,
 			httpCode: outcome.httpCode,

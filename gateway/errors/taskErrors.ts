@@ -1,8 +1,8 @@
-import { GatewayError, withDetails } from '../protocol/gatewayError';
+import { GatewayError, hasCode, withDetails, type Problem } from '../protocol/gatewayError';
 import { withoutInlineImages } from '../../util/inlineImages';
 import { namedAddresses } from '../../util/httpAddresses';
 import { afterColon } from '../responses/errorBody';
-import { isFinished, isUnknownWord, statusGroup } from '../protocol/status';
+import { isFinished } from '../protocol/status';
 import type { Task } from '../responses/task';
 import { taskName, type TaskState } from '../responses/task';
 
@@ -16,33 +16,36 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	const ended = `The ${taskName(state)} ended with the status "${status}"`;
 	const known = { taskId, taskType, status };
 	if (state.group === 'unsuccessful') {
-		return new GatewayError({
+		const problem: Problem = {
 			...known,
 			message: ended + afterColon(state.reason),
 			description:
 				"The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.",
-		});
+		};
+		return new GatewayError(problem, { code: 'taskFailed' });
 	}
 	if (state.images.length > 0) return undefined;
-	return new GatewayError({
+	const problem: Problem = {
 		...known,
 		message: `${ended} but without an image`,
 		description: `Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,
 		response: shownResponse(state),
-	});
+	};
+	return new GatewayError(problem, { code: 'noImage' });
 }
 
 /** The error of a task that the gateway doesn't know, by its own word for the status. */
 export function lostTaskError(state: TaskState): GatewayError {
 	const { taskId, taskType, status } = state;
-	return new GatewayError({
+	const problem: Problem = {
 		message: `The gateway doesn't know the ${taskName(state)}: its status is "${status}"`,
 		description: `Gateways forget tasks after hours or days, and another account's task is unknown to this one. If you submitted it lately, ask the gateway's operator about it: you may have been charged.${namedAddresses(state.response)}`,
 		taskId,
 		taskType,
 		status,
 		response: shownResponse(state),
-	});
+	};
+	return new GatewayError(problem, { code: 'taskLost' });
 }
 
 /** The longest part of a response that an error keeps, in characters. */
@@ -92,24 +95,25 @@ export function deadlineError(
 	{ state, error }: { state?: TaskState; error?: GatewayError },
 ): GatewayError {
 	// A completed task without an image was only polled again because it may list one later.
-	if (error !== undefined && isFinished(statusGroup(error.problem.status))) return error;
+	if (error !== undefined && hasCode(error, 'noImage')) return error;
 	const { taskId, taskType } = task;
 	const seconds = Math.round(maxWaitMs / 1000);
 	if (state === undefined && error === undefined) {
-		return new GatewayError({
+		const problem: Problem = {
 			message: `The ${taskName(task)} couldn't be checked within ${seconds} s`,
 			description:
 				"Other requests took all the time, so the task may have finished. Nothing is lost: give its ID to Image Wait or Image Task later, or increase 'Max Wait' and 'Requests per Second'.",
 			taskId,
 			taskType,
-		});
+		};
+		return new GatewayError(problem, { code: 'taskOpen' });
 	}
 	let lastSeen = '';
 	if (state?.group === 'unknown') {
 		lastSeen = `; its status "${state.status}" is unknown to this node`;
 	} else if (state !== undefined) lastSeen = `; its last status was "${state.status}"`;
 	if (error !== undefined) lastSeen += `; the last status check failed: ${error.message}`;
-	return new GatewayError({
+	const problem: Problem = {
 		message: `The ${taskName(task)} was still open after ${seconds} s${lastSeen}`,
 		description:
 			"The task continues at the gateway. Give its ID to Image Wait or Image Task later, or increase 'Max Wait'.",
@@ -118,22 +122,15 @@ export function deadlineError(
 		status: state?.status,
 		response:
 			error?.problem.response ?? (state?.group === 'unknown' ? shownResponse(state) : undefined),
-	});
-}
-
-/** Whether an error of waiting means that the task has failed. */
-export function hasFailed(error: unknown): boolean {
-	return error instanceof GatewayError && statusGroup(error.problem.status) === 'unsuccessful';
+	};
+	return new GatewayError(problem, { code: 'taskOpen' });
 }
 
 /**
  * Whether a task has no image to get: it has failed, has finished without one, or the gateway
- * doesn't know it.
+ * doesn't have it.
  *
  * @param error of waiting for it
  */
-export function isOutOfReach(error: unknown): boolean {
-	if (!(error instanceof GatewayError)) return false;
-	const { status = '', httpCode } = error.problem;
-	return isFinished(statusGroup(status)) || isUnknownWord(status) || httpCode === 404;
-}
+export const isOutOfReach = (error: unknown): boolean =>
+	hasCode(error, 'taskFailed', 'noImage', 'taskLost');

@@ -4,7 +4,7 @@ import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../
 import { reasonIn } from '../responses/errorBody';
 import { readMessage } from './message';
 import { missingTextHint } from './missingText';
-import { UnknownOutcomeError, type Problem } from '../protocol/gatewayError';
+import { type GatewayError, type Problem, unknownOutcome } from '../protocol/gatewayError';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
 
@@ -39,7 +39,7 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	const calls = blocks.filter(isToolCall);
 	const problem = toolCallProblem(calls, stopReason);
 	if (problem !== undefined) {
-		throw new UnknownOutcomeError({ ...problem, response: JSON.stringify(blocks).slice(0, 2048) });
+		throw unknownOutcome({ ...problem, response: JSON.stringify(blocks).slice(0, 2048) });
 	}
 	// A gateway may number its calls from 0 in each response, but an agent identifies a call by its
 	// ID alone.
@@ -67,9 +67,9 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	};
 }
 
-function interrupted(body: JsonObject): UnknownOutcomeError {
+function interrupted(body: JsonObject): GatewayError {
 	const reason = reasonIn(body);
-	return new UnknownOutcomeError({
+	return unknownOutcome({
 		message:
 			reason === undefined
 				? 'The gateway accepted the message, but its response contains no message'

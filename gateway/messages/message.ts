@@ -5,7 +5,7 @@ import {
 	withoutUndefined,
 	type JsonObject,
 } from '../../util/json';
-import { type FormFile, type RequestPlan } from '../protocol/requestPlan';
+import { type FormFile, type PaidPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../protocol/gatewayError';
 import { isBlankText } from './blockKinds';
 
@@ -39,7 +39,7 @@ export interface MessageRequest extends MessageSettings {
 export function planMessage(
 	{ extraFields, ...fields }: MessageRequest,
 	files?: FormFile[],
-): RequestPlan {
+): PaidPlan {
 	const body = withoutUndefined({ ...fields, ...extraFields });
 	refuseLargeBudget(body);
 	return {

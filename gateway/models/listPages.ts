@@ -1,6 +1,6 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import type { HttpResponse } from '../protocol/outcome';
-import type { RequestPlan } from '../protocol/requestPlan';
+import type { FreePlan } from '../protocol/requestPlan';
 import { pathAtGateway } from '../protocol/url';
 
 /** The most pages of a list that are requested. */
@@ -22,11 +22,11 @@ export interface PagesSoFar {
  * @returns undefined after the last page
  */
 export function planNextPage(
-	plan: RequestPlan,
+	plan: FreePlan,
 	{ json, headers }: Pick<HttpResponse, 'json' | 'headers'>,
 	home: string,
 	{ pages, count }: PagesSoFar,
-): RequestPlan | undefined {
+): FreePlan | undefined {
 	const link = pathAtGateway(nextLink(headers.link), home);
 	if (link !== undefined) return { ...plan, path: link, query: {} };
 	const cursor = cursorIn(json);

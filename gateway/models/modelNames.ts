@@ -1,13 +1,13 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import type { ModelRecord } from './models';
-import { planGet, type RequestPlan } from '../protocol/requestPlan';
+import { planGet, type FreePlan } from '../protocol/requestPlan';
 
 /**
  * Plans `GET /v1/models` (docs/protocol.md, "Names of models"), with the key.
  *
  * @param headers `KEY_IN_OWN_HEADER`, where `Authorization` was refused
  */
-export function planModelNames(headers: Record<string, string> = {}): RequestPlan {
+export function planModelNames(headers: Record<string, string> = {}): FreePlan {
 	const plan = planGet('names', '/v1/models');
 	return { ...plan, headers: { ...plan.headers, ...headers } };
 }

@@ -1,5 +1,5 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
-import { pathPart, planGet, type RequestPlan } from '../protocol/requestPlan';
+import { pathPart, planGet, type FreePlan, type RequestPlan } from '../protocol/requestPlan';
 
 /** An allowed value of a model parameter. */
 export type AllowedValue = string | number | boolean;
@@ -46,7 +46,7 @@ export type ListingFormat = 'json' | 'jsonc';
 const LIST_PATH = '/v1/media/models';
 
 /** Plans `GET /v1/media/models` (docs/protocol.md, "Model list"), without a key. */
-export function planModelList(format: ListingFormat = 'json'): RequestPlan {
+export function planModelList(format: ListingFormat = 'json'): FreePlan {
 	return planListing(LIST_PATH, format);
 }
 
@@ -56,11 +56,11 @@ export function planModelList(format: ListingFormat = 'json'): RequestPlan {
  * @param model the exact name; it is URL-encoded here
  * @throws GatewayError if the name would lead to another path
  */
-export function planModel(model: string, format: ListingFormat = 'json'): RequestPlan {
+export function planModel(model: string, format: ListingFormat = 'json'): FreePlan {
 	return planListing(`${LIST_PATH}/${pathPart(model, 'model name')}`, format);
 }
 
-function planListing(path: string, format: ListingFormat): RequestPlan {
+function planListing(path: string, format: ListingFormat): FreePlan {
 	return format === 'jsonc'
 		? planGet('listing', path, 'application/jsonc', { format })
 		: planGet('listing', path);

@@ -1,7 +1,7 @@
 import type { Clock } from '../protocol/clock';
 import { errorFor } from '../errors/errorMessages';
 import { isGood, withLocationOnly, type GoodResponse, type Outcome } from '../protocol/outcome';
-import type { RequestPlan } from '../protocol/requestPlan';
+import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
 import type { SendOnce } from '../wire/sendOnce';
 import { isQuotaRefusal } from '../responses/quota';
 import { KnownAddresses } from './knownAddresses';
@@ -60,18 +60,36 @@ export class Client {
 	 *   0 the plan isn't sent
 	 * @throws CanceledInQueue if the plan wasn't sent because no time was left
 	 */
-	async attempt(plan: RequestPlan, timeLeftMs?: () => number): Promise<Outcome> {
+	async attempt(plan: FreePlan, timeLeftMs?: () => number): Promise<Outcome> {
 		return await this.attemptInTurn(plan, this.options.sendOnce, timeLeftMs);
 	}
 
-	/** Sends a plan as often as the retry rules allow (`decideRetry`), until a response is good. */
-	async request(plan: RequestPlan, options: RequestOptions = {}): Promise<Sent> {
-		const { clock, onRepeat, sendOnce, wallClock } = this.options;
+	/** Sends a free plan as often as the retry rules allow (`decideRetry`), until a response is good. */
+	async request(plan: FreePlan, options: RequestOptions = {}): Promise<Sent> {
 		const { isForPaid = plan.call === 'poll' || plan.call === 'download' } = options;
+		return await this.requestWithRetries(plan, options.sendOnce, isForPaid);
+	}
+
+	/**
+	 * Sends a paid plan in the same way and returns a good response. Only `pay` calls this, with attempts
+	 * that the journal is told of.
+	 *
+	 * @throws GatewayError that says what happened and what to do
+	 */
+	async requestPaid(plan: PaidPlan, attempt: SendOnce): Promise<GoodResponse> {
+		return responseOf(plan, await this.requestWithRetries(plan, attempt, false));
+	}
+
+	private async requestWithRetries(
+		plan: RequestPlan,
+		sendOnce = this.options.sendOnce,
+		isForPaid: boolean,
+	): Promise<Sent> {
+		const { clock, onRepeat, wallClock } = this.options;
 		let rateRefusals = 0;
 		let quotaRefusals = 0;
 		for (let attempts = 1; ; attempts += 1) {
-			const outcome = await this.attemptInTurn(plan, options.sendOnce ?? sendOnce);
+			const outcome = await this.attemptInTurn(plan, sendOnce);
 			if (isRateLimited(outcome)) rateRefusals += 1;
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const decision = decideRetry({
@@ -90,18 +108,6 @@ export class Client {
 			// After a rate limit refusal by the gateway, the rate limiter makes the pause.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}
-	}
-
-	/**
-	 * Sends a plan like `request` and returns a good response.
-	 *
-	 * @throws GatewayError or UnknownOutcomeError that says what happened and what to do
-	 */
-	async send(plan: RequestPlan, options?: RequestOptions): Promise<GoodResponse> {
-		const { outcome, attempts } = await this.request(plan, options);
-		const response = withLocationOnly(outcome);
-		if (isGood(response)) return response;
-		throw errorFor(plan, outcome, attempts);
 	}
 
 	/** One attempt through the rate limiter. */
@@ -138,4 +144,11 @@ export class Client {
 		// A pause that is too long to be waited for is that of this request alone.
 		if (!isTooLong) limiter.refused(started, pauseMs);
 	}
+}
+
+/** The good response of a paid plan. @throws GatewayError if there is none */
+function responseOf(plan: PaidPlan, { outcome, attempts }: Sent): GoodResponse {
+	const response = withLocationOnly(outcome);
+	if (isGood(response)) return response;
+	throw errorFor(plan, outcome, attempts);
 }

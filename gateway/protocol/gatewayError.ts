@@ -1,3 +1,5 @@
+import { chargeOfStatus, mostCharged, type Charged } from './charged';
+
 /**
  * A problem for a person and for a workflow that continues: the cause, the advice, and everything
  * that leads to something paid for.
@@ -19,25 +21,53 @@ export interface Problem {
 	text?: string;
 }
 
+/** What an error means, where code decides by it; all others are for people to read. */
+export type ErrorCode =
+	/** The request may have been accepted, and is never sent again automatically. */
+	| 'outcomeUnknown'
+	/** The task has failed or was canceled. */
+	| 'taskFailed'
+	/** The gateway doesn't have the task. */
+	| 'taskLost'
+	/** The task is still open at the deadline of its wait. */
+	| 'taskOpen'
+	/** The task has finished without an image. */
+	| 'noImage';
+
+interface Findings {
+	charged?: Charged;
+	code?: ErrorCode;
+}
+
 /** An error of the gateway or the connection. The nodes convert it into an error of n8n. */
 export class GatewayError extends Error {
 	override name = 'GatewayError';
 
-	constructor(readonly problem: Problem) {
+	/** Whether the request was charged that the error is about: by its status, or more. */
+	readonly charged: Charged;
+
+	readonly code?: ErrorCode;
+
+	constructor(
+		readonly problem: Problem,
+		{ charged = 'no', code }: Findings = {},
+	) {
 		super(problem.message);
+		this.charged = mostCharged([charged, chargeOfStatus(problem.status)]);
+		this.code = code;
 	}
 }
 
-/**
- * The error of a paid request whose response is missing or unusable: it may have been charged, and
- * is never sent again automatically.
- */
-export class UnknownOutcomeError extends GatewayError {
-	override name = 'UnknownOutcomeError';
-}
+/** The error of a paid request whose response is missing or unusable: it may have been charged. */
+export const unknownOutcome = (problem: Problem): GatewayError =>
+	new GatewayError(problem, { charged: 'maybe', code: 'outcomeUnknown' });
+
+/** Whether an error is one with this code. */
+export const hasCode = (error: unknown, ...codes: ErrorCode[]): boolean =>
+	error instanceof GatewayError && error.code !== undefined && codes.includes(error.code);
 
 /** The same error with more details, for example its task. */
 export function withDetails(error: GatewayError, details: Partial<Problem>): GatewayError {
-	const Kind = error.constructor as new (problem: Problem) => GatewayError;
-	return new Kind({ ...error.problem, ...details });
+	const Kind = error.constructor as new (problem: Problem, findings: Findings) => GatewayError;
+	return new Kind({ ...error.problem, ...details }, error);
 }

@@ -52,10 +52,14 @@ export function withLocationOnly(outcome: Outcome): Outcome {
 }
 
 /**
- * Whether the gateway certainly didn't accept the request. Otherwise a paid request has an unknown
- * outcome: it may have been charged.
+ * Whether a paid request may have been charged after an outcome that isn't a good response: not if the
+ * gateway certainly didn't accept it.
  */
-export function wasNotAccepted(outcome: Outcome): boolean {
+export function chargedAfter(outcome: Outcome): 'no' | 'maybe' {
+	return wasRefused(outcome) ? 'no' : 'maybe';
+}
+
+function wasRefused(outcome: Outcome): boolean {
 	if (outcome.kind === 'response') {
 		return hasNoModel(outcome) || isRefusal(outcome.httpCode, outcome.headers.location);
 	}

@@ -36,6 +36,11 @@ export interface RequestPlan {
 	isForeign?: boolean;
 }
 
+/** A request that is charged: only `pay` sends it. */
+export type PaidPlan = RequestPlan & { paid: true };
+/** A request that is free. */
+export type FreePlan = RequestPlan & { paid: false };
+
 /** The parts of a multipart form in the order of sending: fields, then files. */
 export interface FormBody {
 	fields: Array<[name: string, value: string]>;
@@ -89,7 +94,7 @@ export const TASK_PATHS: Record<TaskType, string> = {
 };
 
 /** The common part of both plans. @param asyncFlag undefined for a synchronous request */
-function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): RequestPlan {
+function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): PaidPlan {
 	return {
 		call: asyncFlag === undefined ? 'sync' : 'submit',
 		method: 'POST',
@@ -121,7 +126,7 @@ function bodyOf(request: ImageRequest, asyncFlag: AsyncFlag | undefined): JsonOb
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  */
-export function planGeneration(request: ImageRequest, asyncFlag?: AsyncFlag): RequestPlan {
+export function planGeneration(request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan {
 	const plan = planImages('generation', asyncFlag);
 	const headers = { 'Content-Type': 'application/json', ...plan.headers };
 	return { body: bodyOf(request, asyncFlag), ...plan, headers };
@@ -137,7 +142,7 @@ export function planEdit(
 	request: ImageRequest,
 	asyncFlag?: AsyncFlag,
 	{ editFormat, imageFieldName }: EditStyle = USUAL_STYLE,
-): RequestPlan {
+): PaidPlan {
 	const files = (request.files ?? []).map((file) =>
 		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
 	);
@@ -203,7 +208,7 @@ export function planGet(
 	path: string,
 	accept = 'application/json',
 	query: Record<string, string> = {},
-): RequestPlan {
+): FreePlan {
 	return { call, method: 'GET', path, query, headers: { Accept: accept }, paid: false };
 }
 
@@ -221,7 +226,7 @@ export const taskIdPart = (taskId: string, taskType?: TaskType): string =>
  *
  * @throws GatewayError if the ID would lead to another path
  */
-export const planTaskQuery = (taskType: TaskType, taskId: string): RequestPlan =>
+export const planTaskQuery = (taskType: TaskType, taskId: string): FreePlan =>
 	planGet('poll', `${TASK_PATHS[taskType]}/${taskIdPart(taskId, taskType)}`);
 
 /**
@@ -229,7 +234,7 @@ export const planTaskQuery = (taskType: TaskType, taskId: string): RequestPlan =
  *
  * @param isForeign whether the address comes from the input, not from the gateway
  */
-export function planDownload(url: string, isForeign = false): RequestPlan {
+export function planDownload(url: string, isForeign = false): FreePlan {
 	return { ...planGet('download', url, 'image/*,*/*;q=0.5'), isForeign };
 }
 

@@ -14,12 +14,14 @@ import {
 import { isInline, readTaskState, type Task } from './task';
 
 /**
- * What a paid response is: finished images, perhaps with their task; or an open task; or a task that
- * has failed, with its reason.
+ * What was paid for, as the response says: finished images, perhaps with their task; or an open task; or
+ * a task that has failed, with its reason.
  */
-export interface PaidResponse {
+export interface Receipt {
 	images?: ImageResult[];
 	task?: Task;
+	/** The number of images that were requested. */
+	requested?: number;
 	/** Unix seconds. */
 	created?: number;
 	/** What the request used up, as the gateway counts it. */
@@ -49,7 +51,7 @@ interface SentRequest {
 export function readPaidResponse(
 	{ json, headers }: Pick<GoodResponse, 'json' | 'headers'>,
 	{ taskType, asynchronous, submittedAt }: SentRequest,
-): PaidResponse | undefined {
+): Receipt | undefined {
 	const state = readTaskState({ taskId: '', taskType }, json);
 	const { images, group, created, usage, refusal, reason } = state;
 	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');

@@ -6,7 +6,7 @@ import { isRateLimited, isTransient } from '../pace/retryPolicy';
 import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody';
 import { isGood, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
-import { planGet, TASK_PATHS, type RequestPlan } from '../protocol/requestPlan';
+import { planGet, TASK_PATHS, type FreePlan } from '../protocol/requestPlan';
 import { readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
 import { isErrorWord, isUnknownWord } from '../protocol/status';
 import {
@@ -17,7 +17,7 @@ import {
 	type Task,
 } from '../responses/task';
 import { folderOf, kindAt, planTaskQueries, type TaskQuery } from './taskQueries';
-import { GatewayError, withDetails } from '../protocol/gatewayError';
+import { GatewayError, withDetails, type Problem } from '../protocol/gatewayError';
 import { numberOf, type JsonObject } from '../../util/json';
 import { excerpt, quote } from '../../util/text';
 import type { WaitContext } from './waitContext';
@@ -30,7 +30,7 @@ import { pathAtGateway } from '../protocol/url';
 export interface PolledTask extends Task, PollHistory {}
 
 /** Sends a query for a task. */
-export type SendQuery = (plan: RequestPlan) => Promise<Outcome>;
+export type SendQuery = (plan: FreePlan) => Promise<Outcome>;
 
 type PolledState = Extract<PollResult, { kind: 'state' }>;
 
@@ -83,7 +83,7 @@ export async function pollTask(
  */
 async function withResult(
 	found: PolledState,
-	{ path }: RequestPlan,
+	{ path }: FreePlan,
 	home: string,
 	send: SendQuery,
 ): Promise<PollResult> {
@@ -186,7 +186,7 @@ function lost(task: PolledTask, { state, pauseMs }: PolledState, now: number): P
 
 /** Reads the response to one query. */
 function readResult(
-	plan: RequestPlan,
+	plan: FreePlan,
 	outcome: Outcome,
 	task: PolledTask,
 	ids: ReadonlySet<string>,
@@ -204,7 +204,7 @@ function readResult(
 }
 
 /** The result of a query whose error may pass. */
-const passing = (plan: RequestPlan, outcome: Outcome, task: Task): PollResult => ({
+const passing = (plan: FreePlan, outcome: Outcome, task: Task): PollResult => ({
 	kind: 'transient',
 	error: errorOf(plan, outcome, task),
 	pauseMs: requestedPauseMs(outcome, Date.now()),
@@ -212,7 +212,7 @@ const passing = (plan: RequestPlan, outcome: Outcome, task: Task): PollResult =>
 });
 
 /** The task with its kind and, if that isn't enough to find it again, its address. */
-function foundAt(plan: RequestPlan, { taskId, taskType, statusUrl }: Task): Task {
+function foundAt(plan: FreePlan, { taskId, taskType, statusUrl }: Task): Task {
 	const path = folderOf(plan);
 	const kind = taskType ?? kindAt(path);
 	const isUsual = kind !== undefined && path === TASK_PATHS[kind];
@@ -220,7 +220,7 @@ function foundAt(plan: RequestPlan, { taskId, taskType, statusUrl }: Task): Task
 }
 
 /** The error of a query, with the kind only if it is known: a retry would not try the other. */
-const errorOf = (plan: RequestPlan, outcome: Outcome, { taskId, taskType }: Task) =>
+const errorOf = (plan: FreePlan, outcome: Outcome, { taskId, taskType }: Task) =>
 	withDetails(errorFor(plan, outcome), { taskId, taskType });
 
 /** The longest pause by a `Retry-After` on a status or a 404. */
@@ -242,13 +242,14 @@ function noSuchTask(
 	const foreign = isForeign
 		? ` The gateway named ${quote(statusUrl)} for it, which wasn't asked: it isn't at the Base URL, so it must not get the key.`
 		: '';
-	return new GatewayError({
+	const problem: Problem = {
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
 		description: `The gateway no longer has the task, or another account submitted it: then use its credential. It isn't at ${paths}.${foreign}`,
 		httpCode: 404,
 		taskId,
 		taskType,
-	});
+	};
+	return new GatewayError(problem, { code: 'taskLost' });
 }
 
 /**

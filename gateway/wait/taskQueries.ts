@@ -2,6 +2,7 @@ import {
 	planGet,
 	TASK_PATHS,
 	taskIdPart,
+	type FreePlan,
 	type RequestPlan,
 	type TaskType,
 } from '../protocol/requestPlan';
@@ -21,7 +22,7 @@ const MOST_QUERIES = 4;
  * A query for a task, and why there: at an address named for it, where its kind is, or elsewhere.
  */
 export interface TaskQuery {
-	plan: RequestPlan;
+	plan: FreePlan;
 	place: 'named' | 'usual' | 'other';
 }
 

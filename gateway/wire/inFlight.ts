@@ -1,4 +1,4 @@
-import { wasNotAccepted, type FaultOutcome, type Outcome } from '../protocol/outcome';
+import { chargedAfter, type FaultOutcome, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { RunEnded } from '../protocol/runEnded';
 
@@ -42,7 +42,7 @@ export class Requests {
 			const outcome = faultFrom(error);
 			if (!isLate) return outcome;
 			// Without a connection nothing was sent, also after the deadline.
-			const fault = wasNotAccepted(outcome) ? 'connectTimeout' : 'timeout';
+			const fault = chargedAfter(outcome) === 'no' ? 'connectTimeout' : 'timeout';
 			return { ...outcome, fault, detail: '' };
 		} finally {
 			timer.removeEventListener('abort', onTimeout);

@@ -10,7 +10,7 @@ const AS_GET = [301, 302, 303];
  * The target of a redirect that may be followed; undefined otherwise. A download may go to any web
  * address, because it carries no key. Other requests stay within the gateway's address, so the key
  * never goes to another host. A POST is only repeated where the redirect asks for the same request, a
- * paid one not where it leads to a result: `wasNotAccepted` says of both whether they may have been
+ * paid one not where it leads to a result: `chargedAfter` says of both whether they may have been
  * charged.
  *
  * @param url the address that responded

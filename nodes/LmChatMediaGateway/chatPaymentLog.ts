@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 import { isToolCall } from '../../gateway/messages/chat';
 import { digestOf } from '../../util/digest';
-import { UnknownOutcomeError, type Problem } from '../../gateway/protocol/gatewayError';
+import { type Problem, unknownOutcome } from '../../gateway/protocol/gatewayError';
 import { isJsonObject, type JsonObject } from '../../util/json';
 import type { Payment, PaymentResult } from '../shared/payments/payment';
 import { keepOnly, openPayments } from '../shared/payments/storedPayments';
@@ -84,7 +84,7 @@ export class ChatPaymentLog {
 			same.find((one) => !one.result.unknown && this.isOwn(one) && !this.shared.held.has(one)) ??
 			same.find((one) => one.result.unknown);
 		const { unknown = this.unknown, message } = earlier?.result ?? {};
-		if (unknown !== undefined) throw new UnknownOutcomeError(unknown);
+		if (unknown !== undefined) throw unknownOutcome(unknown);
 		if (earlier === undefined) return undefined;
 		this.shared.held.add(earlier);
 		return message;

@@ -4,15 +4,10 @@ import { readChatResponse, type ChatResponse } from '../../gateway/messages/chat
 import { planMessage, type MessageSettings } from '../../gateway/messages/message';
 import { keepTurn, restoreTurns, type StoredTurn } from '../../gateway/messages/thinkingHistory';
 import { requestFingerprint } from '../../gateway/protocol/fingerprint';
-import { wasNotAccepted } from '../../gateway/protocol/outcome';
-import type { RequestPlan } from '../../gateway/protocol/requestPlan';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	type Problem,
-} from '../../gateway/protocol/gatewayError';
+import { chargedAfter } from '../../gateway/protocol/outcome';
+import type { PaidPlan } from '../../gateway/protocol/requestPlan';
+import { GatewayError, type Problem, unknownOutcome } from '../../gateway/protocol/gatewayError';
 import { nonEmptyString, type JsonObject } from '../../util/json';
-import { failureOf } from '../shared/payments/payment';
 import type { Run } from '../shared/run/runContext';
 import { Requests } from '../../gateway/wire/inFlight';
 import type { ChatPaymentLog } from './chatPaymentLog';
@@ -107,15 +102,18 @@ export class Messenger {
 			payments.add(fingerprint, { message });
 			return response;
 		} catch (error) {
-			const failure = failureOf(error, UNREADABLE);
-			if (failure instanceof UnknownOutcomeError) {
+			const failure =
+				error instanceof GatewayError || error instanceof RunEnded
+					? error
+					: unknownOutcome(UNREADABLE);
+			if (failure instanceof GatewayError && failure.code === 'outcomeUnknown') {
 				payments.add(fingerprint, { unknown: failure.problem });
 			}
 			throw failure;
 		}
 	}
 
-	private async request(plan: RequestPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
+	private async request(plan: PaidPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
 		const { run } = this;
 		const { createKeyFilter } = run.account;
 		const requests = new Requests();
@@ -138,15 +136,13 @@ export class Messenger {
 		let mayBeCharged = false;
 		try {
 			const { json } = await Promise.race([
-				run.client.send(plan, {
-					sendOnce: async (...args) => {
-						// Between two attempts there is no request to abort.
-						if (signal.aborted) return await ended;
-						mayBeCharged = true;
-						const outcome = await sendOnce(...args);
-						mayBeCharged = !wasNotAccepted(outcome);
-						return outcome;
-					},
+				run.client.requestPaid(plan, async (...args) => {
+					// Between two attempts there is no request to abort.
+					if (signal.aborted) return await ended;
+					mayBeCharged = true;
+					const outcome = await sendOnce(...args);
+					mayBeCharged = chargedAfter(outcome) === 'maybe';
+					return outcome;
 				}),
 				ended,
 			]);
@@ -154,9 +150,7 @@ export class Messenger {
 		} catch (error) {
 			if (!(error instanceof RunEnded) || run.isStopped()) throw error as Error;
 			const response = nonEmptyString(requests.arriving.get(plan)?.());
-			throw mayBeCharged
-				? new UnknownOutcomeError({ ...GIVEN_UP, response })
-				: new GatewayError(NOT_SENT);
+			throw mayBeCharged ? unknownOutcome({ ...GIVEN_UP, response }) : new GatewayError(NOT_SENT);
 		}
 	}
 }

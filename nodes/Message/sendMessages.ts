@@ -3,7 +3,8 @@ import { deepCopy } from 'n8n-workflow';
 import { messageHints } from '../../gateway/errors/messageAdvice';
 import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/messages/message';
 import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
-import type { RequestPlan } from '../../gateway/protocol/requestPlan';
+import type { PaidPlan } from '../../gateway/protocol/requestPlan';
+import { paidBefore, pay } from '../../gateway/pay';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -47,7 +48,7 @@ interface SendJob {
 	kind: 'send';
 	itemIndex: number;
 	target: MessageTarget;
-	plan: RequestPlan;
+	plan: PaidPlan;
 	showTurns: () => Promise<Turn[]>;
 }
 
@@ -132,11 +133,10 @@ async function prepareMessage(
 async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INodeExecutionData[]> {
 	const { run, paymentLog } = batch;
 	const { itemIndex, target } = job;
-	const paid = await (job.kind === 'paid'
-		? paymentLog.reuse(job.payment)
-		: sendMessage(batch, job));
+	if (job.kind === 'paid') paidBefore(paymentLog, itemIndex);
+	else await sendMessage(batch, job);
 	// As recorded with the payment: the conversation of this try may differ.
-	const { message = {}, turns = [] } = paid;
+	const { message = {}, turns = [] } = paymentLog.resultOf(itemIndex);
 	const hint = responseHint(message);
 	if (hint !== undefined) run.hints.add(run.account.withoutKeyInContent(hint));
 	const json = messageOutput(message, turns, target, run.isTool);
@@ -149,7 +149,7 @@ async function sendMessage(
 	{ itemIndex, plan, showTurns }: SendJob,
 ): Promise<PaymentResult> {
 	const turns = await showTurns();
-	return await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
+	return await pay(run, paymentLog, itemIndex, plan, ({ json }) => {
 		if (readMessage(json) === undefined) return undefined;
 		addMessage(tally, json);
 		return { message: json, turns };

@@ -1,10 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import {
-	alsoNamed,
-	failedAtOnce,
-	hasFailed,
-	isOutOfReach,
-} from '../../../gateway/errors/taskErrors';
+import { alsoNamed, failedAtOnce, isOutOfReach } from '../../../gateway/errors/taskErrors';
+import { hasCode } from '../../../gateway/protocol/gatewayError';
 import { afterColon } from '../../../gateway/responses/errorBody';
 import { isInline } from '../../../gateway/responses/task';
 import { withoutUndefined } from '../../../util/json';
@@ -101,7 +97,7 @@ async function finishTask(
 		const { status, images, created, usage, refusal } = result.state;
 		return { task: { ...task, status }, images, created, usage, refusal };
 	} catch (error) {
-		if (hasFailed(error)) paymentLog.update(itemIndex, { failed: true });
+		if (hasCode(error, 'taskFailed')) paymentLog.update(itemIndex, { failed: true });
 		else if (isOutOfReach(error)) paymentLog.update(itemIndex, { lost: true });
 		throw error as Error;
 	}

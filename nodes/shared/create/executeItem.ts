@@ -1,5 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { readPaidResponse } from '../../../gateway/responses/paidResponse';
+import { paidBefore, pay } from '../../../gateway/pay';
+import { readPaidResponse, type Receipt } from '../../../gateway/responses/paidResponse';
 import { planUrl, requestedImages, taskTypeOf } from '../../../gateway/protocol/requestPlan';
 import { withFullAddresses } from '../../../gateway/responses/task';
 import { quote } from '../../../util/text';
@@ -41,18 +42,21 @@ function showRequest(
 /** Pays for an item, unless an earlier try has. */
 async function payForItem(batch: Batch, job: PaidJob | SendJob): Promise<PaymentResult> {
 	const { checker, paymentLog } = batch;
-	if (job.kind === 'paid') return paymentLog.reuse(job.payment);
-	return await sendRequest(batch, job).catch(async (error: unknown) => {
-		throw await checker.explain(error, job.model);
-	});
+	if (job.kind === 'paid') paidBefore(paymentLog, job.itemIndex);
+	else {
+		await sendRequest(batch, job).catch(async (error: unknown) => {
+			throw await checker.explain(error, job.model);
+		});
+	}
+	return paymentLog.resultOf(job.itemIndex);
 }
 
 async function sendRequest(
 	{ run, paymentLog }: Batch,
 	{ itemIndex, plan }: SendJob,
-): Promise<PaymentResult> {
+): Promise<Receipt> {
 	const requested = requestedImages(plan);
-	return await paymentLog.pay(itemIndex, plan, run, (response) => {
+	return await pay(run, paymentLog, itemIndex, plan, (response) => {
 		const found = readPaidResponse(response, {
 			taskType: taskTypeOf(plan),
 			asynchronous: plan.call === 'submit',

@@ -2,7 +2,7 @@ import type { AsyncFlag } from '../../../gateway/protocol/credential';
 import type {
 	EditStyle,
 	ImageRequest,
-	RequestPlan,
+	PaidPlan,
 	TaskType,
 } from '../../../gateway/protocol/requestPlan';
 import type { ImageTarget } from '../images/imageItems';
@@ -27,7 +27,7 @@ export interface RequestBuilder {
 	 * The request as a plan; synchronous if `asyncFlag` is undefined. @param style the protocol's own
 	 * by default
 	 */
-	plan: (request: ImageRequest, asyncFlag?: AsyncFlag, style?: EditStyle) => RequestPlan;
+	plan: (request: ImageRequest, asyncFlag?: AsyncFlag, style?: EditStyle) => PaidPlan;
 }
 
 /** What all items of an execution share. */
@@ -56,7 +56,7 @@ export type Job = DryRunJob | PaidJob | SendJob;
 export interface DryRunJob {
 	kind: 'dryRun';
 	checked: Checked<ImageRequest>;
-	plan: RequestPlan;
+	plan: PaidPlan;
 	target: ImageTarget;
 }
 
@@ -70,7 +70,7 @@ export interface PaidJob extends JobSettings {
 export interface SendJob extends JobSettings {
 	kind: 'send';
 	model: string;
-	plan: RequestPlan;
+	plan: PaidPlan;
 }
 
 /** What an item sets beside its request. */

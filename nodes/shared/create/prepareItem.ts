@@ -1,4 +1,4 @@
-import type { ImageRequest, RequestPlan } from '../../../gateway/protocol/requestPlan';
+import type { ImageRequest, PaidPlan } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { readTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
@@ -13,7 +13,7 @@ interface PreparedRequest {
 	given: ImageRequest;
 	/** The same with what the model list corrects. */
 	checked: Checked<ImageRequest>;
-	plan: RequestPlan;
+	plan: PaidPlan;
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 import { KEY_IN_OWN_HEADER } from '../../../gateway/protocol/auth';
 import { planModelNames, readModelNames } from '../../../gateway/models/modelNames';
 import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome';
-import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { planUrl, type FreePlan } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import type { JsonObject } from '../../../util/json';
 import type { Sent } from '../../../gateway/pace/client';
@@ -35,7 +35,7 @@ const EDITOR_TIMEOUT_MS = 15_000;
 const cache = new TtlCache<HttpResponse>(() => performance.now());
 
 /** Requests a list. @throws GatewayError */
-export type RequestList = (plan: RequestPlan) => Promise<HttpResponse>;
+export type RequestList = (plan: FreePlan) => Promise<HttpResponse>;
 
 /** The gateway has no such list: it responds, but not with models. */
 export class NoListError extends GatewayError {
@@ -55,7 +55,7 @@ export class NoListError extends GatewayError {
  *   would bring none either
  */
 async function cachedListing(
-	plan: RequestPlan,
+	plan: FreePlan,
 	owner: { account: Account },
 	send: () => Promise<Sent>,
 ): Promise<HttpResponse> {
@@ -86,10 +86,10 @@ function isMissing(outcome: Outcome): boolean {
 	return httpCode <= 501 && ![408, 425, 429].includes(httpCode);
 }
 
-const wantsText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
+const wantsText = (plan: FreePlan): boolean => plan.headers.Accept === 'application/jsonc';
 
 /** Whether a response with status 200 is a model list, and not an error. */
-function isListing(plan: RequestPlan, { json, text }: HttpResponse): boolean {
+function isListing(plan: FreePlan, { json, text }: HttpResponse): boolean {
 	if (saysFailure(json)) return false;
 	if (plan.call === 'names') return readModelNames(json) !== undefined;
 	return wantsText(plan) ? isCommented(text) : holdsModels(plan, json);
@@ -104,7 +104,7 @@ const inOneAttempt =
 		await cachedListing(plan, owner, async () => ({ outcome: await sendOnce(plan), attempts: 1 }));
 
 /** Requests the model list, or one model, with retries. @throws GatewayError */
-export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpResponse> {
+export async function requestListing(run: Run, plan: FreePlan): Promise<HttpResponse> {
 	// JSONC counts as a good response if it was requested. Otherwise an incomplete document is
 	// retried.
 	const sendOnce: SendOnce = async (...request) => {
@@ -214,7 +214,7 @@ export const LIST_IS_CUT =
  * @throws GatewayError if there is no first page
  */
 async function requestPages(
-	plan: RequestPlan,
+	plan: FreePlan,
 	home: string,
 	request: RequestList,
 	read: (json: unknown) => ModelRecord[],

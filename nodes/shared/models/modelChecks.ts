@@ -7,11 +7,7 @@ import {
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../util/closestMatch';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	withDetails,
-} from '../../../gateway/protocol/gatewayError';
+import { GatewayError, withDetails, hasCode } from '../../../gateway/protocol/gatewayError';
 import { withoutUndefined } from '../../../util/json';
 import { NoListError, requestModel, requestModels, type ModelList } from './modelCache';
 import type { Run } from '../run/runContext';
@@ -125,7 +121,7 @@ export class Checker {
 
 	/** The error of a rejected request, with similar model names if its model isn't listed. */
 	async explain(error: unknown, model: string): Promise<unknown> {
-		if (!(error instanceof GatewayError) || error instanceof UnknownOutcomeError) return error;
+		if (!(error instanceof GatewayError) || hasCode(error, 'outcomeUnknown')) return error;
 		const { httpCode = 0, description } = error.problem;
 		const { models } = (await this.listing?.catch(() => undefined)) ?? {};
 		if (models === undefined || ![400, 404, 422].includes(httpCode)) return error;

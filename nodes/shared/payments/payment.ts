@@ -1,34 +1,23 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { shownResponse } from '../../../gateway/errors/taskErrors';
 import { readMessage, type Turn } from '../../../gateway/messages/message';
-import { afterColon, errorIn } from '../../../gateway/responses/errorBody';
-import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import type { PaidResponse } from '../../../gateway/responses/paidResponse';
-import { idIn, readTaskId } from '../../../gateway/responses/responseFields';
+import type { Charged } from '../../../gateway/protocol/charged';
+import { GatewayError, type Problem } from '../../../gateway/protocol/gatewayError';
+import type { Receipt } from '../../../gateway/responses/paidResponse';
 import { isInline, type Task } from '../../../gateway/responses/task';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	type Problem,
-} from '../../../gateway/protocol/gatewayError';
-import { namedAddresses } from '../../../util/httpAddresses';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
-import type { Charged, UnreturnedPayment } from '../run/itemFacts';
+import type { UnreturnedPayment } from '../run/itemFacts';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { sumOf, type Tally } from '../run/tally';
-import { RunEnded } from '../../../gateway/protocol/runEnded';
 
 /** The result of a paid request so far. */
-export interface PaymentResult extends PaidResponse {
+export interface PaymentResult extends Receipt {
 	/**
 	 * The output items, in place of images from inside the response: those of a whole batch would
 	 * fill the memory.
 	 */
 	items?: INodeExecutionData[];
-	/** The number of images that were requested. */
-	requested?: number;
 	/** The response to a message. */
 	message?: JsonObject;
 	/** The conversation that was sent with it, as the output shows it. */
@@ -173,64 +162,14 @@ export function withPayment(error: unknown, paid: Payment): GatewayError {
 	const { result } = paid;
 	const problem = problemOf(error);
 	const payment = describeUnreturned(listPayments([paid]));
-	const Kind = result.unknown === undefined ? GatewayError : UnknownOutcomeError;
-	return new Kind({
-		...problem,
-		taskId: result.task?.taskId ?? result.unknown?.taskId,
-		taskType: result.task?.taskType,
-		description: [problem.description, payment].filter((text) => text !== '').join('\n'),
-	});
-}
-
-/**
- * The problem of a request that was ended by a Stop.
- *
- * @param arrived the beginning of the response
- */
-export function stoppedProblem(plan: RequestPlan, arrived = ''): Problem {
-	const problem: Problem = {
-		message: 'The outcome is unknown: the execution was stopped before the response arrived',
-		description: "Check the usage log in the gateway's console before you send it again.",
-	};
-	return arrived === '' ? problem : withTaskId(plan, { ...problem, response: arrived });
-}
-
-const MAY_BE_CHARGED =
-	"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.";
-
-/** The problem of a request whose response can't be read. */
-export const UNREAD_RESPONSE: Problem = {
-	message: "The outcome is unknown: the response can't be read",
-	description: MAY_BE_CHARGED,
-};
-
-/**
- * Why a paid request has failed: an error that says so, or else an unknown outcome. An error of any
- * other kind is of whoever reads the response, which was charged.
- */
-export const failureOf = (error: unknown, unread: Problem): GatewayError | RunEnded =>
-	error instanceof GatewayError || error instanceof RunEnded
-		? error
-		: new UnknownOutcomeError(unread);
-
-/** The problem of a successful response without an image, task ID or message. */
-export function unusableProblem({ call }: RequestPlan, body: JsonObject): Problem {
-	return {
-		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
-		description: `${MAY_BE_CHARGED}${call === 'message' ? '' : namedAddresses(body)}`,
-		response: shownResponse({ response: body }),
-		taskId: call === 'message' ? undefined : readTaskId(body),
-	};
-}
-
-/** The same unknown outcome, with the ID in its response, which may be that of a task. */
-export function withTaskId({ call }: RequestPlan, problem: Problem): Problem {
-	if (call === 'message') return problem;
-	const taskId = problem.taskId ?? idIn(problem.response ?? '');
-	if (taskId === undefined) return problem;
-	return {
-		...problem,
-		taskId,
-		description: `${problem.description} The response contains the ID "${taskId}". Use Image Task to check whether it is a task.`,
-	};
+	const isUnknown = result.unknown !== undefined;
+	return new GatewayError(
+		{
+			...problem,
+			taskId: result.task?.taskId ?? result.unknown?.taskId,
+			taskType: result.task?.taskType,
+			description: [problem.description, payment].filter((text) => text !== '').join('\n'),
+		},
+		isUnknown ? { charged: 'maybe', code: 'outcomeUnknown' } : {},
+	);
 }

@@ -1,34 +1,26 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import type { SendOnce } from '../../../gateway/wire/sendOnce';
 import { requestFingerprint } from '../../../gateway/protocol/fingerprint';
-import type { GoodResponse } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
+import type { Journal, Settled } from '../../../gateway/journal';
 import { isInline } from '../../../gateway/responses/task';
-import { UnknownOutcomeError, type Problem } from '../../../gateway/protocol/gatewayError';
+import type { Problem } from '../../../gateway/protocol/gatewayError';
 import {
-	mostCharged,
-	type Charged,
 	type ItemFacts,
 	type KnownItems,
 	type Recovered,
 	type UnreturnedPayment,
 } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
-import { isTool, runIndexOf, type Run } from '../run/runContext';
+import { isTool, runIndexOf } from '../run/runContext';
 import {
 	RESCUE,
 	RESCUE_OF_ONE,
 	rescueOfCalled,
-	UNREAD_RESPONSE,
 	chargeOf,
-	failureOf,
 	itemsWithoutAddress,
 	listPayments,
-	stoppedProblem,
 	tallyOfPayments,
-	unusableProblem,
 	withPayment,
-	withTaskId,
 	type PaidTally,
 	type Payment,
 	type PaymentResult,
@@ -43,6 +35,7 @@ import {
 } from './earlierPayments';
 import { keepOnly, openPayments } from './storedPayments';
 import { digestOf } from '../../../util/digest';
+import { mostCharged, type Charged } from '../../../gateway/protocol/charged';
 
 /**
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
@@ -54,14 +47,14 @@ import { digestOf } from '../../../util/digest';
  * 4. another item that sends it, if the payment's own item sends another one.
  *
  * A run goes through `identify` and `ownEarlier` for each item, `assign` once for all of them, and then
- * `pay` for each, or `reuse` for those that need no request. The first two rules need neither the item's
+ * pays for each with this as the journal. The first two rules need neither the item's
  * files nor the model list, which may be gone when a person retries: `ownEarlier` follows them alone.
  * All rules but the first mean the same account (the credential's ID and address). In the same
  * execution, a failed task or an unknown outcome isn't paid for again; in another one a person has
  * looked, and the request is sent again. The payment of a tool call that succeeded is removed: the next
  * call is meant to create another image.
  */
-export class PaymentLog implements KnownItems {
+export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	private readonly isTool: boolean;
 
 	/** This execution, and this run of the node in it. */
@@ -80,7 +73,7 @@ export class PaymentLog implements KnownItems {
 	private readonly identities = new Map<number, Identity>();
 
 	/** Payments that this try has made or uses again, by item. */
-	private readonly used = new Map<number, Payment>();
+	private readonly assigned = new Map<number, Payment>();
 
 	/** Items whose earlier payment this try uses again, and items that it has paid for. */
 	private readonly reused = new Set<number>();
@@ -90,7 +83,7 @@ export class PaymentLog implements KnownItems {
 	private readonly recovered = new Set<number>();
 
 	/** Requests in progress, by item, each with its problem in case of a Stop. */
-	private readonly sending = new Map<number, () => Problem>();
+	private readonly begun = new Map<number, () => Problem>();
 
 	/** What this try sends or would have sent, by item. */
 	private readonly requestFacts = new Map<number, RequestFacts>();
@@ -159,7 +152,7 @@ export class PaymentLog implements KnownItems {
 	assign(): void {
 		for (const itemIndex of this.identities.keys()) this.assignOwn(itemIndex);
 		for (const [itemIndex, { fingerprint }] of this.identities) {
-			if (this.isTool || this.used.has(itemIndex)) continue;
+			if (this.isTool || this.assigned.has(itemIndex)) continue;
 			const payment = this.earlier.find([fingerprint]);
 			if (payment !== undefined) this.use(itemIndex, payment);
 		}
@@ -167,59 +160,42 @@ export class PaymentLog implements KnownItems {
 
 	/** Whether `assign` has given an item an earlier payment. */
 	isAssigned(itemIndex: number): boolean {
-		return this.used.has(itemIndex);
+		return this.assigned.has(itemIndex);
 	}
 
-	/**
-	 * The result of an earlier payment, in place of another request.
-	 *
-	 * @throws UnknownOutcomeError if the earlier request may have been charged
-	 */
-	reuse({ itemIndex, result }: Payment): PaymentResult {
+	/** @see Journal */
+	find(itemIndex: number): ReturnType<Journal<number, PaymentResult>['find']> {
+		const payment = this.assigned.get(itemIndex);
+		if (payment === undefined) return undefined;
 		this.reused.add(itemIndex);
-		if (result.unknown !== undefined) throw new UnknownOutcomeError(result.unknown);
-		return result;
+		const { unknown } = payment.result;
+		return unknown === undefined
+			? { charged: 'yes', receipt: payment.result }
+			: { charged: 'maybe', problem: unknown };
 	}
 
-	/**
-	 * Sends the paid request of an item, unless `assign` has given it a payment, which is used again.
-	 *
-	 * @param read reads the result in a response; undefined if it contains nothing usable
-	 * @throws GatewayError, or UnknownOutcomeError if the request may have been charged
-	 */
-	async pay(
-		itemIndex: number,
-		plan: RequestPlan,
-		{ client, sendOnce, requests }: Pick<Run, 'client' | 'sendOnce' | 'requests'>,
-		read: (response: GoodResponse) => PaymentResult | undefined,
-	): Promise<PaymentResult> {
-		const earlier = this.used.get(itemIndex);
-		if (earlier !== undefined) return this.reuse(earlier);
+	/** @see Journal */
+	begin(itemIndex: number, pending: () => Problem): void {
 		this.sent.add(itemIndex);
-		const attempt: SendOnce = async (...args) => {
-			this.sending.set(itemIndex, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
-			// After a Stop this rejects, and the request stays in `sending`.
-			const outcome = await sendOnce(...args);
-			this.sending.delete(itemIndex);
-			return outcome;
-		};
-		try {
-			const response = await client.send(plan, { sendOnce: attempt });
-			const result = read(response);
-			if (result !== undefined) return this.add(itemIndex, result).result;
-			throw new UnknownOutcomeError(unusableProblem(plan, response.json));
-		} catch (error) {
-			const failure = failureOf(error, UNREAD_RESPONSE);
-			if (!(failure instanceof UnknownOutcomeError)) throw failure as Error;
-			const unknown = new UnknownOutcomeError(withTaskId(plan, failure.problem));
-			this.add(itemIndex, { unknown: unknown.problem });
-			throw unknown;
-		}
+		this.begun.set(itemIndex, pending);
+	}
+
+	/** @see Journal */
+	settle(itemIndex: number, end: Settled<PaymentResult>): void {
+		// Once the run is over, what was begun is recorded so.
+		if (!this.begun.delete(itemIndex)) return;
+		if (end.charged === 'yes') this.add(itemIndex, end.receipt);
+		if (end.charged === 'maybe') this.add(itemIndex, { unknown: end.problem });
+	}
+
+	/** What an item has paid for in this try or an earlier one. */
+	resultOf(itemIndex: number): PaymentResult {
+		return this.assigned.get(itemIndex)?.result ?? {};
 	}
 
 	/** Updates the payment of an item. */
 	update(itemIndex: number, result: PaymentResult): void {
-		const payment = this.used.get(itemIndex);
+		const payment = this.assigned.get(itemIndex);
 		if (payment !== undefined) payment.result = { ...payment.result, ...result };
 	}
 
@@ -235,7 +211,7 @@ export class PaymentLog implements KnownItems {
 
 	/** What the payments count for that this try has made or used again. */
 	tally(): PaidTally {
-		const paid = [...this.used].flatMap(([itemIndex, { result }]) => {
+		const paid = [...this.assigned].flatMap(([itemIndex, { result }]) => {
 			const isReused = this.isReused(itemIndex);
 			return isReused || this.sent.has(itemIndex) ? { result, isReused } : [];
 		});
@@ -260,7 +236,7 @@ export class PaymentLog implements KnownItems {
 
 	/** @see KnownItems */
 	itemFacts(itemIndex: number): ItemFacts {
-		const paid = this.used.get(itemIndex)?.result;
+		const paid = this.assigned.get(itemIndex)?.result;
 		const named = paid ?? this.paymentsOf(itemIndex).at(-1)?.result;
 		const { task, unknown, images = [] } = named ?? {};
 		// A task goes with the prompt that it was paid for.
@@ -303,7 +279,7 @@ export class PaymentLog implements KnownItems {
 
 	/** @see KnownItems */
 	listUnreturned(): UnreturnedPayment[] {
-		const used = new Set(this.used.values());
+		const used = new Set(this.assigned.values());
 		// The run may have ended before all items were prepared. A tool's call leaves those of others.
 		const indexes = this.isTool ? [] : Array.from({ length: this.count }, (_, index) => index);
 		const own = new Set([...used, ...indexes.flatMap((index) => this.findOwn(index) ?? [])]);
@@ -311,11 +287,11 @@ export class PaymentLog implements KnownItems {
 		const isOpen = (payment: Payment): boolean =>
 			payment.executionId === this.place.executionId && !isInUse(payment);
 		const open = [...own, ...this.payments.filter((one) => isOpen(one) && !own.has(one))];
-		const sending = [...this.sending].map(([itemIndex, problem]) => ({
+		const begun = [...this.begun].map(([itemIndex, problem]) => ({
 			itemIndex,
 			result: { unknown: problem() },
 		}));
-		return listPayments([...open, ...sending]);
+		return listPayments([...open, ...begun]);
 	}
 
 	/**
@@ -326,7 +302,7 @@ export class PaymentLog implements KnownItems {
 	 */
 	markReturned(failed: Set<number>): void {
 		const mayRunAgain = this.context.getNode().retryOnFail === true && failed.size > 0;
-		const used = new Set(this.used.values());
+		const used = new Set(this.assigned.values());
 		keepOnly(this.payments, (payment) => {
 			if (this.isTool) return !used.has(payment) || failed.has(payment.itemIndex);
 			if (!this.isOfThisRun(payment)) return true;
@@ -338,9 +314,10 @@ export class PaymentLog implements KnownItems {
 	/** Must be called when the run is over, however it ended. */
 	close(): void {
 		// The engine runs a node with Retry On Fail again even after a Stop.
-		for (const [itemIndex, problem] of this.sending) this.add(itemIndex, { unknown: problem() });
-		this.sending.clear();
-		this.used.forEach(release);
+		for (const [itemIndex, problem] of this.begun) {
+			this.settle(itemIndex, { charged: 'maybe', problem: problem() });
+		}
+		this.assigned.forEach(release);
 	}
 
 	/** Whether this try has gone beyond the preparation of an item: then its error names what it paid. */
@@ -368,7 +345,7 @@ export class PaymentLog implements KnownItems {
 
 	/** The payment that an item has, or the one that is its own. */
 	private findOwn(itemIndex: number): Payment | undefined {
-		const used = this.used.get(itemIndex);
+		const used = this.assigned.get(itemIndex);
 		if (used !== undefined) return used;
 		const identity = this.identities.get(itemIndex);
 		if (identity === undefined) return this.findByPlace(itemIndex);
@@ -393,7 +370,7 @@ export class PaymentLog implements KnownItems {
 	 * All payments of an item: that of this try, and earlier ones, also those that aren't used again.
 	 */
 	private paymentsOf(itemIndex: number): Payment[] {
-		const used = this.used.get(itemIndex);
+		const used = this.assigned.get(itemIndex);
 		const identity = this.identities.get(itemIndex);
 		const { source, fingerprint } = this.identityOf(itemIndex);
 		const isSame = (payment: Payment): boolean =>
@@ -416,7 +393,7 @@ export class PaymentLog implements KnownItems {
 	private use(itemIndex: number, payment: Payment): Payment {
 		const { source } = this.identities.get(itemIndex) ?? payment;
 		Object.assign(payment, this.place, { itemIndex, source, choices: this.choices });
-		this.used.set(itemIndex, payment);
+		this.assigned.set(itemIndex, payment);
 		claim(payment);
 		return payment;
 	}

@@ -6,9 +6,10 @@ import type {
 	NodeOperationError,
 } from 'n8n-workflow';
 import { counted } from '../../../util/text';
-import { agentText, chargedIn, detailsOf, type Charged, type KnownItems } from './itemFacts';
+import { agentText, detailsOf, type KnownItems } from './itemFacts';
 import { isFailed } from './nodeErrors';
 import { isTool } from './runContext';
+import { readCharged, type Charged } from '../../../gateway/protocol/charged';
 
 /*
  * What the output of a node, and the error that ends it, have besides the facts of its items.
@@ -58,7 +59,7 @@ function canKeepFiles(context: IExecuteFunctions): boolean {
 
 /** Whether the call of a tool was charged, by what its error says of its item. */
 const chargeOfCall = ({ isPaying }: KnownItems, charged: unknown): Charged =>
-	isPaying ? (chargedIn(charged) ?? 'maybe') : 'no';
+	isPaying ? (readCharged(charged) ?? 'maybe') : 'no';
 
 /** The error that ends a node, whose text tells an agent whether to repeat the call. */
 export function withAdvice(

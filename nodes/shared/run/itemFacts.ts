@@ -1,21 +1,9 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
+import { readCharged, type Charged } from '../../../gateway/protocol/charged';
 import { isJsonObject } from '../../../util/json';
 import type { RequestFacts } from './requestFacts';
-
-/** Whether the request of an item was charged. */
-export type Charged = 'no' | 'maybe' | 'yes';
-
-const CHARGES: Charged[] = ['no', 'maybe', 'yes'];
-
-/** What several findings about the same item or run mean together. */
-export const mostCharged = (found: Charged[]): Charged =>
-	CHARGES.findLast((charged) => found.includes(charged)) ?? 'no';
-
-/** Reads a `charged` of an item's JSON. */
-export const chargedIn = (value: unknown): Charged | undefined =>
-	CHARGES.find((charged) => charged === value);
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
 export interface ItemFacts extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost'> {
@@ -113,7 +101,7 @@ export function agentText(charged: Charged, message: string, description = ''): 
  */
 export function detailsOf({ error, details, message }: IDataObject): IDataObject | undefined {
 	if (error === undefined) return undefined;
-	const isOwn = (found: unknown) => isJsonObject(found) && chargedIn(found.charged) !== undefined;
+	const isOwn = (found: unknown) => isJsonObject(found) && readCharged(found.charged) !== undefined;
 	return [details, message].find(isOwn) as IDataObject | undefined;
 }
 

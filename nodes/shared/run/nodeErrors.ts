@@ -1,23 +1,12 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
 import { LONGEST_RESPONSE } from '../../../gateway/errors/taskErrors';
-import { statusGroup } from '../../../gateway/protocol/status';
 import { withoutDataUrls } from '../../../util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { counted, escapeHtml, quote } from '../../../util/text';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	type Problem,
-} from '../../../gateway/protocol/gatewayError';
-import {
-	FREE_ITEMS,
-	mostCharged,
-	type Charged,
-	type ItemFacts,
-	type KnownItems,
-	type UnreturnedPayment,
-} from './itemFacts';
+import { GatewayError, type Problem, hasCode } from '../../../gateway/protocol/gatewayError';
+import { FREE_ITEMS, type ItemFacts, type KnownItems, type UnreturnedPayment } from './itemFacts';
+import { mostCharged, type Charged, chargeOfStatus } from '../../../gateway/protocol/charged';
 
 /**
  * The text of an error. The engine takes an error with the word "canceled" for a Stop by the user.
@@ -44,16 +33,9 @@ export function problemOf(error: unknown): Problem {
 	};
 }
 
-/**
- * What an error itself tells about the charge: a request of unknown outcome and a failed task may
- * have been charged, a task with another status was accepted.
- */
-function chargedBy(error: unknown): Charged {
-	const { status } = problemOf(error);
-	if (error instanceof UnknownOutcomeError || statusGroup(status) === 'unsuccessful')
-		return 'maybe';
-	return status === undefined ? 'no' : 'yes';
-}
+/** What an error itself tells about the charge. */
+const chargedBy = (error: unknown): Charged =>
+	error instanceof GatewayError ? error.charged : chargeOfStatus(problemOf(error).status);
 
 /** The details of an error: what it says itself, and what is known of its item. */
 function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
@@ -111,7 +93,7 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 }
 
 const outcomeOf = (error: unknown): 'unknown' | undefined =>
-	error instanceof UnknownOutcomeError ? 'unknown' : undefined;
+	hasCode(error, 'outcomeUnknown') ? 'unknown' : undefined;
 
 const TASKS =
 	"Image tasks that have finished or are still running. Image Wait gets their images, as in the example 'Collect these tasks':";

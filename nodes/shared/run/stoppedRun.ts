@@ -3,8 +3,9 @@ import type { Problem } from '../../../gateway/protocol/gatewayError';
 import { withoutUndefined } from '../../../util/json';
 import { startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
-import { mostCharged, type KnownItems, type UnreturnedPayment } from './itemFacts';
+import { type KnownItems, type UnreturnedPayment } from './itemFacts';
 import { problemOf } from './nodeErrors';
+import { mostCharged } from '../../../gateway/protocol/charged';
 
 /** The node whose output is the list of what a stopped run leaves. */
 const LIST = 'Image Tasks of the Stopped Run';

@@ -1,5 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { hasFailed } from '../../../gateway/errors/taskErrors';
+import { hasCode } from '../../../gateway/protocol/gatewayError';
 import { withFieldsOfFailed } from '../images/imageItems';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
@@ -56,7 +56,7 @@ export async function checkOnce(
 	): Promise<FinishedTask<TaskWait> | OpenTask<TaskWait>> => {
 		const result = await waiter.wait(wait, CHECK_MS).catch((error: unknown) => {
 			// A failed task may have been paid back.
-			if (hasFailed(error)) wait.charged = 'maybe';
+			if (hasCode(error, 'taskFailed')) wait.charged = 'maybe';
 			throw error as Error;
 		});
 		if (result.kind === 'finished' || result.polled) return result;

@@ -13,15 +13,9 @@ import {
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import { attempt, tolerant } from '../parameters/attempt';
 import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
-import {
-	chargedIn,
-	detailsOf,
-	fieldsOf,
-	type Charged,
-	type ItemFacts,
-	type KnownItems,
-} from '../run/itemFacts';
+import { detailsOf, fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
+import { readCharged, type Charged } from '../../../gateway/protocol/charged';
 
 /**
  * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in
@@ -121,7 +115,7 @@ function inputFacts(item: ItemParameters): ItemFacts {
 /** Whether the request of an input item was charged: a task may have been, whatever becomes of it. */
 export function chargeOfInput(json: IDataObject): Charged {
 	const stated = json.dryRun === true ? 'no' : fieldsOf(json).charged;
-	return chargedIn(stated) ?? 'maybe';
+	return readCharged(stated) ?? 'maybe';
 }
 
 /** The items of a node that gets tasks which were submitted earlier. */

@@ -9,20 +9,21 @@ import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
 import { imageFileName } from '../../../util/imageType.js';
 import { planModel, readModelList } from '../../../gateway/models/models.js';
-import { isGood, wasNotAccepted, type Outcome } from '../../../gateway/protocol/outcome.js';
+import { isGood, chargedAfter, type Outcome } from '../../../gateway/protocol/outcome.js';
 import { retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
 import {
 	planGeneration,
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
-import { GatewayError, UnknownOutcomeError } from '../../../gateway/protocol/gatewayError.js';
+import { GatewayError, hasCode } from '../../../gateway/protocol/gatewayError.js';
 import { decideRetry } from '../../../gateway/pace/retryPolicy.js';
 import { Client } from '../../../gateway/pace/client.js';
 import { statusGroup } from '../../../gateway/protocol/status.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 import { Poller, type PollResult } from '../../../gateway/wait/poller.js';
+import { sendBy } from '../senders.mjs';
 import { FakeClock } from '../fake-clock.mjs';
 import { FAULTS } from '../virtual-gateway.mjs';
 
@@ -186,8 +187,8 @@ check(
 	fc.property(plan, outcome, fc.integer({ min: 1, max: 20 }), (request, result, attempts) => {
 		const error = errorFor(request, result, attempts);
 		expect(error).toBeInstanceOf(GatewayError);
-		const unknown = error instanceof UnknownOutcomeError;
-		expect(unknown).toBe(request.paid && !wasNotAccepted(result));
+		const unknown = hasCode(error, 'outcomeUnknown');
+		expect(unknown).toBe(request.paid && chargedAfter(result) === 'maybe');
 		const { message, description } = error.problem;
 		expect(message).not.toMatch(UNFIT);
 		// An address to go to is quoted as it is.
@@ -210,7 +211,7 @@ check(
 			const plan = { paid, call: paid ? 'sync' : 'download' } as const;
 			const decision = decideRetry({ ...tries, plan, outcome: result, nowMs: 1e12 });
 			if (!decision.again) return;
-			if (paid) expect(wasNotAccepted(result)).toBe(true);
+			if (paid) expect(chargedAfter(result)).toBe('no');
 			expect(isGood(result)).toBe(false);
 			if (attempts >= 15) expect(quotaRefusals).toBeLessThanOrEqual(1);
 			expect(decision.afterMs).toBeGreaterThanOrEqual(0);
@@ -370,7 +371,8 @@ check(
 				sendOnce: async (sent) => {
 					await clock.sleep(20);
 					const result = outcomes[next++ % outcomes.length];
-					if (!wasNotAccepted(result)) maybeAccepted.set(sent, (maybeAccepted.get(sent) ?? 0) + 1);
+					if (chargedAfter(result) === 'maybe')
+						maybeAccepted.set(sent, (maybeAccepted.get(sent) ?? 0) + 1);
 					return result;
 				},
 			});
@@ -378,7 +380,7 @@ check(
 				planGeneration({ model: 'm', prompt: 'p' }, 'query'),
 			);
 			const sends = plans.map(async (sent) => {
-				await client.send(sent).catch((error: unknown) => {
+				await sendBy(client, sent).catch((error: unknown) => {
 					expect(error).toBeInstanceOf(GatewayError);
 				});
 			});

@@ -89,7 +89,7 @@ type Shape = (text: string) => unknown[];
 const ROOT = join(__dirname, '../../..');
 /** What takes nothing but what the package has made itself. */
 const OF_OWN_THINGS =
-	/^(plan|create|request[FI]|digestOf|jsonText|withDetails|withoutUndefined|inAll|firstOf|valuesAt|underS|rounded|openA|secretE|[A-Z])/;
+	/^(plan|create|request[FI]|digestOf|jsonText|withDetails|withoutUndefined|inAll|firstOf|valuesAt|underS|rounded|openA|secretE|unusable|[A-Z])/;
 /** All other functions that these folders export. */
 const READERS = [
 	...['protocol', 'responses', 'messages', 'errors', 'models'].map((folder) => `gateway/${folder}`),

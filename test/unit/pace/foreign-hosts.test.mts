@@ -6,6 +6,7 @@ import {
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
+import { sendBy } from '../senders.mjs';
 import { FakeClock } from '../fake-clock.mjs';
 import { response, TOO_OFTEN } from '../virtual-gateway.mjs';
 
@@ -39,7 +40,7 @@ function clientFor(scripts: Array<[RequestPlan, ...Outcome[]]>, concurrency = 10
 test('a pause that an image host asks for is that of the download alone, in the limit of the run', async () => {
 	const inTenSeconds = response(429, TOO_OFTEN, { 'retry-after': '10' });
 	const { clock, client, times } = clientFor([[boat, inTenSeconds]], 1);
-	await clock.run(Promise.all([boat, ship, poll].map(async (plan) => await client.send(plan))));
+	await clock.run(Promise.all([boat, ship, poll].map(async (plan) => await sendBy(client, plan))));
 	expect(times(boat)[1]).toBeGreaterThanOrEqual(10_000);
 	expect([...times(ship), ...times(poll)]).toEqual([10, 20]);
 });
@@ -52,10 +53,10 @@ test('downloads say nothing about the refusals of the gateway, nor these about d
 	]);
 	for (const _ of refusals) {
 		await clock.run(client.attempt(poll));
-		await clock.run(client.send(boat));
+		await clock.run(sendBy(client, boat));
 	}
 	// The pauses between two status checks double from 0.4 s.
 	expect(times(poll)[8]! - times(poll)[7]!).toBeGreaterThan(20_000);
-	await clock.run(client.send(ship));
+	await clock.run(sendBy(client, ship));
 	expect(times(ship)).toHaveLength(2);
 });

@@ -2,6 +2,7 @@
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/pace/rateLimiter.js';
 import { Client } from '../../../gateway/pace/client.js';
+import { sendBy } from '../senders.mjs';
 import { FakeClock } from '../fake-clock.mjs';
 import {
 	response,
@@ -51,7 +52,7 @@ async function submit(load: Load, seed: number): Promise<Report> {
 					sendOnce: async () =>
 						await gateway.receive(() => response(200, { id: '1', status: 'queued' })),
 				});
-				const requests = Array.from({ length: count }, async () => await client.send(plan));
+				const requests = Array.from({ length: count }, async () => await sendBy(client, plan));
 				return await Promise.allSettled(requests);
 			}),
 		),
@@ -117,7 +118,7 @@ describe('what one run has found out', () => {
 			});
 			const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 			await clock.run(
-				Promise.all(Array.from({ length: count }, async () => await client.send(plan))),
+				Promise.all(Array.from({ length: count }, async () => await sendBy(client, plan))),
 			);
 			return limiter.rateState();
 		};

@@ -1,6 +1,6 @@
 import { requestedPauseMs, retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
 import { faultOf, type Fault } from '../../../gateway/protocol/networkFault.js';
-import { isGood, wasNotAccepted, type Outcome } from '../../../gateway/protocol/outcome.js';
+import { isGood, chargedAfter, type Outcome } from '../../../gateway/protocol/outcome.js';
 import {
 	backoffMs,
 	decideRetry,
@@ -52,7 +52,7 @@ test.each<[string, Outcome, boolean, boolean, boolean]>([
 	const [, outcome, paid, free, safe] = row;
 	expect([decide(outcome, PAID).again, decide(outcome, FREE).again]).toEqual([paid, free]);
 	expect(!isGood(outcome) && isTransient(outcome)).toBe(free);
-	expect(wasNotAccepted(outcome)).toBe(safe);
+	expect(chargedAfter(outcome) === 'no').toBe(safe);
 });
 
 test('a paid request is sent again only where it was certainly not accepted', () => {
@@ -63,7 +63,7 @@ test('a paid request is sent again only where it was certainly not accepted', ()
 	];
 	const again = everything.filter((outcome) => decide(outcome, PAID).again);
 	expect(again).toHaveLength(5);
-	expect(again.every(wasNotAccepted)).toBe(true);
+	expect(again.every((outcome) => chargedAfter(outcome) === 'no')).toBe(true);
 });
 
 describe('a 429', () => {

@@ -1,9 +1,11 @@
 /** Calls of a tool side by side share a list of payments: whatever their order, each is one call's. */
 import fc from 'fast-check';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { pay } from '../../../gateway/pay.js';
+import { payerFor } from '../senders.mjs';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { isTool, type Run } from '../../../nodes/shared/run/runContext.js';
+import { isTool } from '../../../nodes/shared/run/runContext.js';
 
 const KEY = 'mediaGatewayPaid';
 
@@ -27,16 +29,17 @@ function openTool(payments: object[] = []) {
 				} as unknown as IExecuteFunctions,
 				[],
 			);
-			const run = {
-				client: { send: async () => await Promise.resolve({ created: (sent += 1), message: {} }) },
-			} as unknown as Run;
+			const payer = payerFor(() => ({ created: (sent += 1) }));
 			const plan = planGeneration({ model: 'm', prompt });
 			paid.identify(0, 'account', plan);
 			return {
 				/** @returns what it got, by when it was paid for */
 				pay: async (): Promise<number> => {
 					paid.assign();
-					const { created } = await paid.pay(0, plan, run, (body) => body as never);
+					const { created } = await pay(payer, paid, 0, plan, ({ json }) => ({
+						created: Number(json.created),
+						message: {},
+					}));
 					return Number(created);
 				},
 				end: (succeeds: boolean) => {

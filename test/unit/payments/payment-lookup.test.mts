@@ -1,15 +1,13 @@
 /** How a retried batch finds what it has paid for: counted in looks at the payments, not in time. */
-import type {
-	IDataObject,
-	IExecuteFunctions,
-} from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
 import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
-import type { Run } from '../../../nodes/shared/run/runContext.js';
+import { pay } from '../../../gateway/pay.js';
+import { payerFor } from '../senders.mjs';
 import { digestOf } from '../../../util/digest.js';
 
 const planOf = (prompt: string) => planGeneration({ model: 'm', prompt });
@@ -42,9 +40,7 @@ function openWith(earlier: Earlier[]) {
 	});
 	let sent = 0;
 	let known: boolean[] = [];
-	const run = {
-		client: { send: async () => await Promise.resolve({ created: 1_000_000 + (sent += 1) }) },
-	} as unknown as Run;
+	const payer = payerFor(() => ({ created: 1_000_000 + (sent += 1) }));
 	const context = {
 		getWorkflowDataProxy: () => ({ $runIndex: 0 }),
 		getExecutionId: () => '2',
@@ -61,8 +57,10 @@ function openWith(earlier: Earlier[]) {
 			known = prompts.map((_, item) => paid.isAssigned(item));
 			const got: unknown[] = [];
 			for (const [item, prompt] of prompts.entries()) {
-				const read = ({ created }: IDataObject) => ({ created, message: {} }) as never;
-				const { created } = await paid.pay(item, planOf(prompt), run, read as never);
+				const { created } = await pay(payer, paid, item, planOf(prompt), ({ json }) => ({
+					created: Number(json.created),
+					message: {},
+				}));
 				got.push(created);
 			}
 			paid.close();
@@ -138,7 +136,7 @@ test('another try of the same run: each item takes its own, also if another one 
 function openExecutions() {
 	const payments: object[] = [];
 	let sent = 0;
-	const run = { client: { send: async () => await Promise.resolve({ sent: (sent += 1) }) } };
+	const payer = payerFor(() => ({ sent: (sent += 1) }));
 	return {
 		sent: () => sent,
 		open: (executionId: string, choices: string) => {
@@ -150,13 +148,13 @@ function openExecutions() {
 				getInputData: () => [{ json: {} }],
 			} as unknown as IExecuteFunctions;
 			const paid = new PaymentLog(context, [choices]);
-			const pay = async (read: () => object) => {
+			const payWith = async (read: () => object) => {
 				paid.identify(0, 'account', planOf(choices));
 				paid.assign();
-				const paying = paid.pay(0, planOf(choices), run as unknown as Run, read);
+				const paying = pay(payer, paid, 0, planOf(choices), read);
 				return await paying.finally(() => paid.close());
 			};
-			return { pay, recover: () => paid.recover(new Error('broken'), 0).items };
+			return { pay: payWith, recover: () => paid.recover(new Error('broken'), 0).items };
 		},
 	};
 }
@@ -203,9 +201,14 @@ test.each([
 			[],
 		);
 	const [first, next] = [at('1', 'one'), at('2', id)];
-	const run = { client: { send: async () => await Promise.resolve({}) } } as unknown as Run;
 	first.identify(0, 'account');
-	await first.pay(0, planOf('a'), run, () => ({}));
+	await pay(
+		payerFor(() => ({})),
+		first,
+		0,
+		planOf('a'),
+		() => ({}),
+	);
 	first.close();
 	next.identify(0, 'account');
 	expect(next.ownEarlier(0) !== undefined).toBe(isPaid);

@@ -1,0 +1,51 @@
+import { namedAddresses } from '../../util/httpAddresses';
+import type { JsonObject } from '../../util/json';
+import type { Problem } from '../protocol/gatewayError';
+import type { RequestPlan } from '../protocol/requestPlan';
+import { afterColon, errorIn } from '../responses/errorBody';
+import { idIn, readTaskId } from '../responses/responseFields';
+import { shownResponse } from './taskErrors';
+
+/**
+ * The problem of a request that was ended by a Stop.
+ *
+ * @param arrived the beginning of the response
+ */
+export function stoppedProblem(plan: RequestPlan, arrived = ''): Problem {
+	const problem: Problem = {
+		message: 'The outcome is unknown: the execution was stopped before the response arrived',
+		description: "Check the usage log in the gateway's console before you send it again.",
+	};
+	return arrived === '' ? problem : withTaskId(plan, { ...problem, response: arrived });
+}
+
+const MAY_BE_CHARGED =
+	"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.";
+
+/** The problem of a request whose response can't be read. */
+export const UNREAD_RESPONSE: Problem = {
+	message: "The outcome is unknown: the response can't be read",
+	description: MAY_BE_CHARGED,
+};
+
+/** The problem of a successful response without an image, task ID or message. */
+export function unusableProblem({ call }: RequestPlan, body: JsonObject): Problem {
+	return {
+		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
+		description: `${MAY_BE_CHARGED}${call === 'message' ? '' : namedAddresses(body)}`,
+		response: shownResponse({ response: body }),
+		taskId: call === 'message' ? undefined : readTaskId(body),
+	};
+}
+
+/** The same unknown outcome, with the ID in its response, which may be that of a task. */
+export function withTaskId({ call }: RequestPlan, problem: Problem): Problem {
+	if (call === 'message') return problem;
+	const taskId = problem.taskId ?? idIn(problem.response ?? '');
+	if (taskId === undefined) return problem;
+	return {
+		...problem,
+		taskId,
+		description: `${problem.description} The response contains the ID "${taskId}". Use Image Task to check whether it is a task.`,
+	};
+}

@@ -1,0 +1,34 @@
+import type { Problem } from './protocol/gatewayError';
+import type { Receipt } from './responses/paidResponse';
+
+/** What has become of a paid request. */
+export type Settled<R> =
+	| { charged: 'no' }
+	| { charged: 'maybe'; problem: Problem }
+	| { charged: 'yes'; receipt: R };
+
+/**
+ * The record of what is paid for. The client asks it before a paid request, and tells it of each attempt:
+ * no paid request is sent past it.
+ *
+ * @typeParam Key what a request is known by, which the client doesn't look at
+ */
+export interface Journal<Key, R = Receipt> {
+	/** What an earlier request has come to, in place of this one. */
+	find(key: Key): Exclude<Settled<R>, { charged: 'no' }> | undefined;
+	/**
+	 * An attempt begins. Until it is settled it may be charged: a run that ends before leaves it so.
+	 *
+	 * @param pending the problem of a request that was left so, with what has arrived of its response
+	 */
+	begin(key: Key, pending: () => Problem): void;
+	/** An attempt has ended; after `no`, another one may begin. */
+	settle(key: Key, end: Settled<R>): void;
+}
+
+/** The journal of requests that nobody recovers: each is sent anew. */
+export const UNRECORDED: Journal<undefined, never> = {
+	find: () => undefined,
+	begin: () => undefined,
+	settle: () => undefined,
+};

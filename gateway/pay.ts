@@ -1,0 +1,77 @@
+import {
+	UNREAD_RESPONSE,
+	stoppedProblem,
+	unusableProblem,
+	withTaskId,
+} from './errors/paymentErrors';
+import type { Journal } from './journal';
+import type { Client } from './pace/client';
+import { GatewayError, hasCode, unknownOutcome } from './protocol/gatewayError';
+import { chargedAfter, isGood, withLocationOnly, type GoodResponse } from './protocol/outcome';
+import type { PaidPlan } from './protocol/requestPlan';
+import { RunEnded } from './protocol/runEnded';
+import type { Requests } from './wire/inFlight';
+import type { SendOnce } from './wire/sendOnce';
+
+/** What sends a paid request: the client of a run, and how it makes an attempt. */
+export interface Payer {
+	client: Pick<Client, 'requestPaid'>;
+	sendOnce: SendOnce;
+	requests: Pick<Requests, 'arriving'>;
+}
+
+/**
+ * What an earlier request was paid for.
+ *
+ * @returns undefined if there was none that was or may have been charged
+ * @throws GatewayError `outcomeUnknown` if it may have been charged
+ */
+export function paidBefore<Key, R>(journal: Journal<Key, R>, key: Key): R | undefined {
+	const before = journal.find(key);
+	if (before?.charged === 'maybe') throw unknownOutcome(before.problem);
+	return before?.receipt;
+}
+
+/**
+ * Sends a paid request, unless the journal has what an earlier one was paid for. There is no other way to
+ * send one.
+ *
+ * @param read reads the receipt in a response; undefined if it contains nothing usable
+ * @throws GatewayError, with the code `outcomeUnknown` if the request may have been charged; RunEnded if
+ *   the run ends before: then the request stays begun
+ */
+export async function pay<Key, R>(
+	{ client, sendOnce, requests }: Payer,
+	journal: Journal<Key, R>,
+	key: Key,
+	plan: PaidPlan,
+	read: (response: GoodResponse) => R | undefined,
+): Promise<R> {
+	const before = paidBefore(journal, key);
+	if (before !== undefined) return before;
+	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
+	const attempt: SendOnce = async (...args) => {
+		journal.begin(key, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
+		const outcome = await sendOnce(...args);
+		const isUsable = isGood(withLocationOnly(outcome));
+		if (!isUsable && chargedAfter(outcome) === 'no') journal.settle(key, { charged: 'no' });
+		return outcome;
+	};
+	try {
+		const response = await client.requestPaid(plan, attempt);
+		const receipt = read(response);
+		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response.json));
+		journal.settle(key, { charged: 'yes', receipt });
+		return receipt;
+	} catch (error) {
+		// An error of any other kind is of whoever reads the response, which was charged.
+		const failure =
+			error instanceof GatewayError || error instanceof RunEnded
+				? error
+				: unknownOutcome(UNREAD_RESPONSE);
+		if (failure instanceof RunEnded || !hasCode(failure, 'outcomeUnknown')) throw failure as Error;
+		const problem = withTaskId(plan, failure.problem);
+		journal.settle(key, { charged: 'maybe', problem });
+		throw unknownOutcome(problem);
+	}
+}
