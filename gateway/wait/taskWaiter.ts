@@ -58,8 +58,6 @@ export class TaskWaiter {
 	/** The waits in progress, which items with the same task and the same limits share. */
 	private readonly waiting = new Map<string, Promise<{ task: PolledTask; ended: WaitEnd }>>();
 
-	private readonly tasks: TasksOfRun;
-
 	/** When a person was last told of a failed status check, by the clock of the run. */
 	private toldAt = -Infinity;
 
@@ -68,16 +66,14 @@ export class TaskWaiter {
 	/**
 	 * @param intervalMs the approximate pause between two polls of a task
 	 * @param expected the number of tasks that the run may wait for
-	 * @param known tasks that are known already, also finished ones
+	 * @param tasks those of the run, also finished ones
 	 */
 	constructor(
 		private readonly context: WaitContext,
 		intervalMs: number,
 		expected: number,
-		known: Task[] = [],
+		private readonly tasks: TasksOfRun,
 	) {
-		this.tasks = new TasksOfRun(context.clock);
-		for (const task of known) this.tasks.add(task);
 		const pollOnce = this.pollOnce.bind(this);
 		this.poller = new Poller({ clock: context.clock, intervalMs, expected, pollOnce });
 	}

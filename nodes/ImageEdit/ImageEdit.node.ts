@@ -5,7 +5,6 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { planEdit } from '../../gateway/protocol/requestPlan';
 import type { RequestBuilder } from '../shared/create/imageBatch';
 import { createImages } from '../shared/create/createImages';
 import { readRequest, readRequestFacts } from '../shared/create/imageRequest';
@@ -124,5 +123,4 @@ const builder: RequestBuilder = {
 		return { ...request, imageCount: countImages(item) };
 	},
 	load: async (request, item, run) => ({ ...request, files: await readFiles(item, run, request) }),
-	plan: planEdit,
 };

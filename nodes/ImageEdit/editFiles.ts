@@ -27,7 +27,7 @@ export async function readFiles(
 	const additional = readAdditionalFiles(item);
 	const hasMask = item.options.has('mask');
 	const parts = additional.map((file) => file.part);
-	const ofImage = new Set([IMAGE_FIELD, 'image[]', run.account.imageFieldName]);
+	const ofImage = new Set([IMAGE_FIELD, 'image[]', run.gateway.account.imageFieldName]);
 	refuseSameNames(item, request, [...ofImage], hasMask ? ['mask', ...parts] : parts);
 	const maxMb = item.options.number('maxDownloadMb');
 	const { label } = sourceField(item);
@@ -49,7 +49,8 @@ async function openImages(
 	refs: ImageRef[],
 	{ part, ...opening }: { part: string; label: string; maxMb: number; orOnly?: boolean },
 ): Promise<FormFile[]> {
-	const isSentAsIs = (ref: ImageRef) => ref.kind === 'address' && run.account.editFormat !== 'form';
+	const isSentAsIs = (ref: ImageRef) =>
+		ref.kind === 'address' && run.gateway.account.editFormat !== 'form';
 	const toOpen = refs.filter((ref) => !isSentAsIs(ref));
 	const images = await openImageRefs(item, run, toOpen, opening);
 	const opened = await Promise.all(

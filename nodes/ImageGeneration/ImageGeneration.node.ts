@@ -5,7 +5,6 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { planGeneration } from '../../gateway/protocol/requestPlan';
 import type { RequestBuilder } from '../shared/create/imageBatch';
 import { createImages } from '../shared/create/createImages';
 import { readRequest, readRequestFacts } from '../shared/create/imageRequest';
@@ -67,5 +66,4 @@ export class ImageGeneration implements INodeType {
 const builder: RequestBuilder = {
 	taskType: 'generation',
 	read: (item) => readRequest(item, 'generation', 'Enter a text prompt describing the image.'),
-	plan: planGeneration,
 };

@@ -31,8 +31,6 @@ import { addHints, openRun, type Run } from '../shared/run/runContext';
 import type { RequestFacts } from '../shared/run/requestFacts';
 import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/run/summary';
-import { lookAtTask } from '../../gateway/wait/lookAtTask';
-import { TasksOfRun } from '../../gateway/wait/tasksOfRun';
 import { knownTaskItems, readTask } from '../shared/tasks/taskReference';
 
 export class ImageTask implements INodeType {
@@ -92,19 +90,18 @@ async function queryTasks(
 		 * go after the last one: images may be in it.
 		 */
 		const queries = new Map<string, { itemsLeft: number; state?: Promise<TaskState> }>();
-		const tasks = new TasksOfRun(run.clock);
 		const items = await runItems(run, context.getInputData().length, {
 			known: knownItems,
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, target } = readTask(item);
-				tasks.add(task);
+				run.gateway.expect([task]);
 				const key = taskKey(task);
 				const query = queries.get(key) ?? { itemsLeft: 0 };
 				queries.set(key, query);
 				query.itemsLeft += 1;
 				return async () => {
-					const state = (query.state ??= lookAtTask(run, task, tasks));
+					const state = (query.state ??= run.gateway.look(task));
 					query.itemsLeft -= 1;
 					if (query.itemsLeft === 0) query.state = undefined;
 					return await stateItems(run, await state, facts, target);
@@ -116,7 +113,7 @@ async function queryTasks(
 		addHints(context, run.hints);
 		return [withUniqueFileNames(withInputFieldsOfFailed(context, items)).flat()];
 	} finally {
-		run.end();
+		run.gateway.end();
 	}
 }
 

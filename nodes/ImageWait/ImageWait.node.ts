@@ -116,8 +116,8 @@ async function waitForImages(
 	const suspendAfterMs = readSuspendAfter(context, first);
 	const addSummary = readAddSummary(first);
 	const toOutput = hasSecondOutput(first);
-	const intervalMs = first.milliseconds('pollInterval');
-	const run = await openRun(context, readLimits(first));
+	const pollIntervalMs = first.milliseconds('pollInterval');
+	const run = await openRun(context, readLimits(first), { pollIntervalMs });
 	const read = (itemIndex: number) => {
 		const item = new ItemParameters(context, itemIndex);
 		const image = readFinishedImage(item);
@@ -125,7 +125,7 @@ async function waitForImages(
 	};
 	try {
 		const count = context.getInputData().length;
-		const options = { intervalMs, toOutput, limitMs: suspendAfterMs, known };
+		const options = { toOutput, limitMs: suspendAfterMs, known };
 		const entries = await waitForTasks(run, count, read, options);
 		addHints(context, run.hints);
 		const isOpen = entries.some(({ done }) => done === undefined);
@@ -135,7 +135,7 @@ async function waitForImages(
 		const { items, open } = finishRun(context, done, addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	} finally {
-		run.end();
+		run.gateway.end();
 	}
 }
 

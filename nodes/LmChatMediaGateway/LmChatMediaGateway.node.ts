@@ -80,7 +80,7 @@ export class LmChatMediaGateway implements INodeType {
 		const owner = this as unknown as Parameters<typeof sdk.supplyModel>[0];
 		const closeFunction = async (): Promise<void> => {
 			await messenger.close();
-			run.end();
+			run.gateway.end();
 		};
 		const { response } = sdk.supplyModel(owner, model);
 		return {

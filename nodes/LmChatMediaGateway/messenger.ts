@@ -58,7 +58,7 @@ export class Messenger {
 			if (response.finishReason === 'length') {
 				this.addHint("A response was cut off at 'Max Tokens' of the chat model.");
 			}
-			const { withoutKeyInContent } = this.run.account;
+			const { withoutKeyInContent } = this.run.gateway.account;
 			if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
 			// From the whole text, because a key may be split across several blocks.
 			const parts = response.parts.map((part) =>
@@ -80,7 +80,7 @@ export class Messenger {
 
 	private async sendOrReuse(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
 		const { run, storedTurns, payments } = this;
-		const { id: account } = run.account;
+		const { id: account } = run.gateway.account;
 		const model = digestOf([account, request.model]);
 		const turns = restoreTurns(storedTurns, request.messages, model);
 		const plan = planMessage({ ...request, messages: turns });
@@ -115,7 +115,7 @@ export class Messenger {
 
 	private async request(plan: PaidPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
 		const { run } = this;
-		const { createKeyFilter } = run.account;
+		const { createKeyFilter } = run.gateway.account;
 		const requests = new Requests();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);
 		const ended = new Promise<never>((_, reject) => {
@@ -123,12 +123,12 @@ export class Messenger {
 				reject(new RunEnded('The call was ended'));
 				requests.abort();
 			};
-			run.stopped.catch(end);
+			run.gateway.stopped.catch(end);
 			signal.addEventListener('abort', end, { once: true });
 			if (signal.aborted) end();
 		});
 		ended.catch(() => undefined);
-		const sendOnce = run.createSendOnce({
+		const { client, sendOnce } = run.gateway.payer({
 			requests,
 			read: async (response, chunks) =>
 				await readStreamedResponse(response, { onText, createKeyFilter, chunks }),
@@ -136,7 +136,7 @@ export class Messenger {
 		let mayBeCharged = false;
 		try {
 			const { json } = await Promise.race([
-				run.client.requestPaid(plan, async (...args) => {
+				client.requestPaid(plan, async (...args) => {
 					// Between two attempts there is no request to abort.
 					if (signal.aborted) return await ended;
 					mayBeCharged = true;
@@ -148,7 +148,7 @@ export class Messenger {
 			]);
 			return json;
 		} catch (error) {
-			if (!(error instanceof RunEnded) || run.isStopped()) throw error as Error;
+			if (!(error instanceof RunEnded) || run.gateway.isStopped()) throw error as Error;
 			const response = nonEmptyString(requests.arriving.get(plan)?.());
 			throw mayBeCharged ? unknownOutcome({ ...GIVEN_UP, response }) : new GatewayError(NOT_SENT);
 		}

@@ -163,7 +163,9 @@ export class MediaModels implements INodeType {
 }
 
 async function readModels(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const run = await openRun(context, readLimits(new ItemParameters(context, 0)), false);
+	const run = await openRun(context, readLimits(new ItemParameters(context, 0)), {
+		needsKey: false,
+	});
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			prepare: (itemIndex) => {
@@ -188,7 +190,7 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 		addHints(context, run.hints);
 		return [items.flat()];
 	} finally {
-		run.end();
+		run.gateway.end();
 	}
 }
 

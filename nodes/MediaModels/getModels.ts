@@ -1,24 +1,9 @@
 import type { IDataObject } from 'n8n-workflow';
 import { withoutDataUrls, withoutInlineImages } from '../../util/inlineImages';
-import type { JsonObject } from '../../util/json';
-import {
-	asWord,
-	planModel,
-	planModelList,
-	readModel,
-	type ListingFormat,
-	type ModelRecord,
-} from '../../gateway/models/models';
-import type { HttpResponse } from '../../gateway/protocol/outcome';
+import { asWord, type ListingFormat, type ModelRecord } from '../../gateway/models/models';
 import { didYouMean } from '../../util/closestMatch';
 import { GatewayError } from '../../gateway/protocol/gatewayError';
-import {
-	LIST_IS_CUT,
-	NoListError,
-	requestListing,
-	requestNames,
-	requestRecords,
-} from '../shared/models/modelCache';
+import { LIST_IS_CUT, NoListError } from '../../gateway/models/modelLists';
 import type { Run } from '../shared/run/runContext';
 
 /** The filters of "Get Many"; an empty one matches all models. */
@@ -47,7 +32,7 @@ export async function getModels(
 	wanted: { filters: ModelFilters; limit: number },
 	{ format, itemOf }: ModelOutput,
 ): Promise<IDataObject[]> {
-	if (format === 'jsonc') return [textOf(await requestListing(run, planModelList(format)))];
+	if (format === 'jsonc') return [textItem(await run.gateway.models.commented())];
 	const { filters, limit } = wanted;
 	const listed = (await anyRecords(run)).filter((record) => passes(record, filters));
 	// Nothing is known about the others that a filter could match.
@@ -67,10 +52,9 @@ export async function getModel(
 	{ format, itemOf }: ModelOutput,
 ): Promise<IDataObject> {
 	try {
-		const response = await requestListing(run, planModel(model, format));
-		if (format === 'jsonc') return textOf(response);
-		const { data } = response.json as { data: JsonObject };
-		return itemOf(readModel(data) ?? (readModel({ ...data, model }) as ModelRecord));
+		const { models } = run.gateway;
+		if (format === 'jsonc') return textItem(await models.commented(model));
+		return itemOf(await models.model(model));
 	} catch (error) {
 		if (!(error instanceof NoListError)) throw error as Error;
 		const listed = await anyRecords(run).catch((): ModelRecord[] => []);
@@ -84,7 +68,7 @@ export async function getModel(
 
 /** All models, or their names. */
 async function anyRecords(run: Run): Promise<ModelRecord[]> {
-	const list = await requestRecords(run.account, 'any', (plan) => requestListing(run, plan));
+	const list = await run.gateway.models.patient('any');
 	if (list.models[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
 	if (list.isCut) run.hints.add(LIST_IS_CUT);
 	return list.models;
@@ -96,8 +80,9 @@ async function anyRecords(run: Run): Promise<ModelRecord[]> {
  * @returns none without a key, or where the list has only names itself
  */
 async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[]> {
-	if (!run.account.hasKey || listed[0]?.isNameOnly) return [];
-	const names = await requestNames(run).catch(async (error: unknown): Promise<ModelRecord[]> => {
+	if (!run.gateway.account.hasKey || listed[0]?.isNameOnly) return [];
+	const asked = run.gateway.models.quick('names').then(({ models }) => models);
+	const names = await asked.catch(async (error: unknown): Promise<ModelRecord[]> => {
 		if (!(error instanceof GatewayError)) throw error as Error;
 		const { httpCode = 0 } = error.problem;
 		const isNone = error instanceof NoListError && ![401, 403].includes(httpCode);
@@ -166,7 +151,7 @@ function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelF
 }
 
 /** The item of the commented form: its text, without inline images. */
-const textOf = ({ text }: HttpResponse): IDataObject => ({
+const textItem = (text: string): IDataObject => ({
 	format: 'jsonc',
 	text: withoutDataUrls(text),
 });

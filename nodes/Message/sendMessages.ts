@@ -4,6 +4,7 @@ import { messageHints } from '../../gateway/errors/messageAdvice';
 import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/messages/message';
 import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
 import type { PaidPlan } from '../../gateway/protocol/requestPlan';
+import { requestFingerprint } from '../../gateway/protocol/fingerprint';
 import { paidBefore, pay } from '../../gateway/pay';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
@@ -92,7 +93,7 @@ export async function sendMessages(
 		paymentLog.markReturned(failedItems(items));
 		return [items.flat()];
 	} finally {
-		run.end();
+		run.gateway.end();
 	}
 }
 
@@ -102,7 +103,7 @@ async function prepareMessage(
 	item: ItemParameters,
 ): Promise<MessageJob> {
 	const { itemIndex } = item;
-	paymentLog.identify(itemIndex, run.account.id);
+	paymentLog.identify(itemIndex, run.gateway.account.id);
 	const target = readMessageTarget(item);
 	const payment = paymentLog.ownEarlier(itemIndex);
 	if (payment !== undefined) return { kind: 'paid', itemIndex, target, payment };
@@ -119,7 +120,8 @@ async function prepareMessage(
 	);
 	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
-	paymentLog.identify(itemIndex, run.account.id, plan);
+	const account = run.gateway.account.id;
+	paymentLog.identify(itemIndex, account, requestFingerprint(plan, account));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	// The conversation as the output shows it. Bytes are read as late as possible.
 	const showTurns = async () =>
@@ -138,7 +140,7 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 	// As recorded with the payment: the conversation of this try may differ.
 	const { message = {}, turns = [] } = paymentLog.resultOf(itemIndex);
 	const hint = responseHint(message);
-	if (hint !== undefined) run.hints.add(run.account.withoutKeyInContent(hint));
+	if (hint !== undefined) run.hints.add(run.gateway.account.withoutKeyInContent(hint));
 	const json = messageOutput(message, turns, target, run.isTool);
 	// A copy, because the turns belong to the input and the response to the record of payments.
 	return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
@@ -149,7 +151,7 @@ async function sendMessage(
 	{ itemIndex, plan, showTurns }: SendJob,
 ): Promise<PaymentResult> {
 	const turns = await showTurns();
-	return await pay(run, paymentLog, itemIndex, plan, ({ json }) => {
+	return await pay(run.gateway.payer(), paymentLog, itemIndex, plan, ({ json }) => {
 		if (readMessage(json) === undefined) return undefined;
 		addMessage(tally, json);
 		return { message: json, turns };

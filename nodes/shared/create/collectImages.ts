@@ -57,13 +57,13 @@ export async function collectImages(
  * recorded may have expired, so its task is polled for new ones.
  */
 async function recheckImages(
-	{ paymentLog, waiter }: Batch,
+	{ run, paymentLog }: Batch,
 	paid: PaymentResult,
 	job: PaidJob | SendJob,
 ): Promise<PaymentResult> {
 	const { task } = paid;
 	if (task === undefined || !paymentLog.isReused(job.itemIndex)) return paid;
-	const waiting = waiter.wait(waitOf(paid, task, job), LONGEST_RECHECK_MS);
+	const waiting = run.gateway.waitFor(waitOf(paid, task, job), LONGEST_RECHECK_MS);
 	const now = await waiting.catch(() => undefined);
 	return now?.kind === 'finished' ? { ...paid, images: now.state.images } : paid;
 }
@@ -76,7 +76,7 @@ async function recheckImages(
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
 async function finishTask(
-	{ paymentLog, waiter, suspendAfterMs, waits }: Batch,
+	{ run, paymentLog, suspendAfterMs, waits }: Batch,
 	paid: PaymentResult,
 	job: PaidJob | SendJob,
 ): Promise<PaymentResult | undefined> {
@@ -88,7 +88,7 @@ async function finishTask(
 	try {
 		const failed = failedAtOnce(task);
 		if (failed !== undefined) throw failed;
-		const result = await waiter.wait(waitOf(paid, task, job), suspendAfterMs);
+		const result = await run.gateway.waitFor(waitOf(paid, task, job), suspendAfterMs);
 		if (result.kind === 'open') {
 			if (result.error !== undefined) throw result.error;
 			waits[itemIndex] = result.wait;

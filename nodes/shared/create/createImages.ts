@@ -11,7 +11,6 @@ import { finishRun } from '../run/summary';
 import type { Tally } from '../run/tally';
 import { openProgress } from '../suspend/progress';
 import { readSuspendAfter, suspend } from '../suspend/suspend';
-import { TaskWaiter } from '../../../gateway/wait/taskWaiter';
 import { MODES, type Batch, type RequestBuilder } from './imageBatch';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';
@@ -42,8 +41,8 @@ export async function createImages(
 		return output;
 	} finally {
 		// A stopped execution sends nothing more, and may not know what it has sent.
-		if (!run.isStopped()) budget.close(tallyOf(batch));
-		run.end();
+		if (!run.gateway.isStopped()) budget.close(tallyOf(batch));
+		run.gateway.end();
 		await progress?.close(isReturned);
 	}
 }
@@ -107,15 +106,17 @@ async function openBatch(
 	const suspendAfterMs = mayHaveTasks ? readSuspendAfter(context, first) : undefined;
 	const progress = suspendAfterMs === undefined ? undefined : openProgress(context);
 	const budget = new Budget(context, readBudget(options));
-	const run = await openRun(context, readLimits(first));
-	const count = context.getInputData().length;
+	const run = await openRun(context, readLimits(first), {
+		journal: paymentLog,
+		pollIntervalMs: options.milliseconds('pollInterval'),
+	});
+	run.gateway.expect([], context.getInputData().length);
 	return {
 		run,
 		builder,
 		budget,
 		checker: new Checker(run, builder.taskType),
 		paymentLog,
-		waiter: new TaskWaiter(run, options.milliseconds('pollInterval'), count),
 		suspendAfterMs,
 		progress,
 		itemOfTask: new Map(),

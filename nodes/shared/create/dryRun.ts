@@ -1,5 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import type { ImageRequest, RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { showOrder, type Order } from '../../../gateway/protocol/order';
+import type { ImageRequest } from '../../../gateway/protocol/requestPlan';
 import { withoutInlineImages } from '../../../util/inlineImages';
 import { withoutUndefined } from '../../../util/json';
 import type { ImageTarget } from '../images/imageItems';
@@ -19,22 +20,10 @@ const verdictOf = (violations: string[]): string =>
  * The output item of a dry run: the exact request without the key, its checks and estimated cost.
  */
 export function dryRunItem(
-	{ method, headers, body, form, inline }: RequestPlan,
-	url: string,
+	order: Order,
 	{ request: sent, violations, estimatedCost }: DryRun,
 	{ itemIndex, inputFields }: ImageTarget,
 ): INodeExecutionData {
-	const files = (form ?? inline)?.files.map(({ name, fileName, mimeType, size, url: address }) =>
-		address === undefined ? { name, fileName, mimeType, size } : { name, url: address },
-	);
-	const request = {
-		method,
-		url,
-		headers: { ...headers, Authorization: 'Bearer ***' },
-		body,
-		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
-		files: inline && files,
-	};
 	// In the order of a table's columns; without a known cost, the column stays.
 	const json = {
 		estimatedCost: estimatedCost ?? null,
@@ -42,7 +31,7 @@ export function dryRunItem(
 		...inputFields,
 		dryRun: true,
 		checks: { passed: violations.length === 0, violations },
-		request: withoutInlineImages(withoutUndefined(request)),
+		request: withoutInlineImages(withoutUndefined(showOrder(order))),
 	};
 	return { json: json as IDataObject, pairedItem: { item: itemIndex } };
 }

@@ -1,8 +1,4 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { paidBefore, pay } from '../../../gateway/pay';
-import { readPaidResponse, type Receipt } from '../../../gateway/responses/paidResponse';
-import { planUrl, requestedImages, taskTypeOf } from '../../../gateway/protocol/requestPlan';
-import { withFullAddresses } from '../../../gateway/responses/task';
 import { quote } from '../../../util/text';
 import { withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
@@ -28,43 +24,26 @@ export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutio
 	return await collectImages(batch, paid, job);
 }
 
-function showRequest(
-	{ run, budget }: Batch,
-	{ checked, plan, target }: DryRunJob,
-): INodeExecutionData {
+function showRequest({ budget }: Batch, { checked, order, target }: DryRunJob): INodeExecutionData {
 	const unpriced = budget.unpriced(checked.request.model, checked)?.message ?? [];
 	const overBudget = budget.describeDry()?.violations ?? [];
 	const violations = [...checked.violations, unpriced, overBudget].flat();
-	const url = run.account.withoutKey(planUrl(plan, run.account.base));
-	return dryRunItem(plan, url, { ...checked, violations }, target);
+	return dryRunItem(order, { ...checked, violations }, target);
 }
 
 /** Pays for an item, unless an earlier try has. */
-async function payForItem(batch: Batch, job: PaidJob | SendJob): Promise<PaymentResult> {
-	const { checker, paymentLog } = batch;
-	if (job.kind === 'paid') paidBefore(paymentLog, job.itemIndex);
+async function payForItem(
+	{ run: { gateway }, checker, paymentLog }: Batch,
+	job: PaidJob | SendJob,
+): Promise<PaymentResult> {
+	const { itemIndex } = job;
+	if (job.kind === 'paid') gateway.paidBefore(itemIndex);
 	else {
-		await sendRequest(batch, job).catch(async (error: unknown) => {
+		await gateway.pay(job.order, itemIndex).catch(async (error: unknown) => {
 			throw await checker.explain(error, job.model);
 		});
 	}
-	return paymentLog.resultOf(job.itemIndex);
-}
-
-async function sendRequest(
-	{ run, paymentLog }: Batch,
-	{ itemIndex, plan }: SendJob,
-): Promise<Receipt> {
-	const requested = requestedImages(plan);
-	return await pay(run, paymentLog, itemIndex, plan, (response) => {
-		const found = readPaidResponse(response, {
-			taskType: taskTypeOf(plan),
-			asynchronous: plan.call === 'submit',
-			submittedAt: new Date().toISOString(),
-		});
-		const images = found?.images && withFullAddresses(found.images, run.account.baseUrl);
-		return found && { requested, ...found, images };
-	});
+	return paymentLog.resultOf(itemIndex);
 }
 
 function hintSameTask({ run, itemOfTask }: Batch, itemIndex: number, taskId: string): void {

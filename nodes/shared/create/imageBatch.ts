@@ -1,10 +1,5 @@
-import type { AsyncFlag } from '../../../gateway/protocol/credential';
-import type {
-	EditStyle,
-	ImageRequest,
-	PaidPlan,
-	TaskType,
-} from '../../../gateway/protocol/requestPlan';
+import type { Order } from '../../../gateway/protocol/order';
+import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
 import type { ImageTarget } from '../images/imageItems';
 import type { Checked, Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
@@ -12,22 +7,16 @@ import type { Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
-import type { TaskWaiter } from '../../../gateway/wait/taskWaiter';
-import type { Budget } from './budget';
 import type { TaskWait } from '../tasks/waitEntries';
+import type { Budget } from './budget';
 
-/** How a node makes the request of an item: its fields, its files, its plan. */
+/** How a node makes the request of an item: its fields and its files. */
 export interface RequestBuilder {
 	taskType: TaskType;
 	/** Reads the request from the item's parameters. */
 	read: (item: ItemParameters) => ImageRequest;
 	/** Adds the files to upload; may download them, and sends nothing that is charged. */
 	load?: (request: ImageRequest, item: ItemParameters, run: Run) => Promise<ImageRequest>;
-	/**
-	 * The request as a plan; synchronous if `asyncFlag` is undefined. @param style the protocol's own
-	 * by default
-	 */
-	plan: (request: ImageRequest, asyncFlag?: AsyncFlag, style?: EditStyle) => PaidPlan;
 }
 
 /** What all items of an execution share. */
@@ -37,7 +26,6 @@ export interface Batch {
 	budget: Budget;
 	checker: Checker;
 	paymentLog: PaymentLog;
-	waiter: TaskWaiter;
 	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
 	suspendAfterMs?: number;
 	progress?: Progress;
@@ -56,7 +44,7 @@ export type Job = DryRunJob | PaidJob | SendJob;
 export interface DryRunJob {
 	kind: 'dryRun';
 	checked: Checked<ImageRequest>;
-	plan: PaidPlan;
+	order: Order;
 	target: ImageTarget;
 }
 
@@ -70,7 +58,7 @@ export interface PaidJob extends JobSettings {
 export interface SendJob extends JobSettings {
 	kind: 'send';
 	model: string;
-	plan: PaidPlan;
+	order: Order;
 }
 
 /** What an item sets beside its request. */

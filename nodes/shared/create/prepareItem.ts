@@ -1,4 +1,5 @@
-import type { ImageRequest, PaidPlan } from '../../../gateway/protocol/requestPlan';
+import type { Order } from '../../../gateway/protocol/order';
+import type { ImageRequest } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { readTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
@@ -13,7 +14,7 @@ interface PreparedRequest {
 	given: ImageRequest;
 	/** The same with what the model list corrects. */
 	checked: Checked<ImageRequest>;
-	plan: PaidPlan;
+	order: Order;
 }
 
 /**
@@ -25,7 +26,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	const { itemIndex } = item;
 	const isDry = item.options.switch('dryRun', 'Dry Run', false);
 	// First, because the files and the model list that the payment was made with may be gone.
-	if (!isDry) paymentLog.identify(itemIndex, run.account.id);
+	if (!isDry) paymentLog.identify(itemIndex, run.gateway.account.id);
 	const settings = {
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
@@ -35,14 +36,14 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	const payment = isDry ? undefined : paymentLog.ownEarlier(itemIndex);
 	if (payment !== undefined) return { kind: 'paid', ...settings, payment };
 	const request = await prepareRequest(batch, item, { mode: settings.mode, isDry });
-	const { checked, plan } = request;
+	const { checked, order } = request;
 	if (isDry) {
 		budget.expectDry(checked.estimatedCost);
 		const inputFields = copiedFields(item.input?.json ?? {});
-		return { kind: 'dryRun', checked, plan, target: { ...settings.target, inputFields } };
+		return { kind: 'dryRun', checked, order, target: { ...settings.target, inputFields } };
 	}
 	expectPayment(batch, itemIndex, request);
-	return { kind: 'send', ...settings, model: checked.request.model, plan };
+	return { kind: 'send', ...settings, model: checked.request.model, order };
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
@@ -73,22 +74,23 @@ async function prepareRequest(
 	if (draft.imageCount !== undefined) await check(draft);
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
-	const flag = isSync ? undefined : run.account.asyncFlag;
-	return { given, checked, plan: builder.plan(checked.request, flag, run.account) };
+	const order = run.gateway.order(builder.taskType, checked.request, !isSync);
+	return { given, checked, order };
 }
 
 /** Tells the log of payments and the budget of a request that is to be sent. */
 function expectPayment(
 	{ run, builder, budget, paymentLog }: Batch,
 	itemIndex: number,
-	{ given, checked, plan }: PreparedRequest,
+	{ given, checked, order }: PreparedRequest,
 ): void {
 	const { request, estimatedCost, pricePerImage } = checked;
 	// The identity of a payment depends neither on the mode, nor on what the credential says about the
 	// gateway, nor on types that the model list corrects.
-	paymentLog.identify(itemIndex, run.account.id, builder.plan(given));
+	const fingerprint = run.gateway.fingerprint(builder.taskType, given);
+	paymentLog.identify(itemIndex, run.gateway.account.id, fingerprint);
 	budget.expect(itemIndex, request.model, checked);
-	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
+	const parameters = shownParameters(order.fields);
 	const { model, prompt } = request;
 	paymentLog.note(itemIndex, { model, prompt, parameters, estimatedCost, pricePerImage });
 }

@@ -9,7 +9,7 @@ import {
 import { didYouMean } from '../../../util/closestMatch';
 import { GatewayError, withDetails, hasCode } from '../../../gateway/protocol/gatewayError';
 import { withoutUndefined } from '../../../util/json';
-import { NoListError, requestModel, requestModels, type ModelList } from './modelCache';
+import { NoListError, type ModelList } from '../../../gateway/models/modelLists';
 import type { Run } from '../run/runContext';
 
 /** The estimated cost of a request, or why it is unknown. */
@@ -135,7 +135,7 @@ export class Checker {
 
 	private async load(): Promise<ModelList | undefined> {
 		try {
-			return await requestModels(this.run);
+			return await this.run.gateway.models.quick('media');
 		} catch (error) {
 			if (!(error instanceof GatewayError)) throw error as Error;
 			const { message } = error;
@@ -159,7 +159,7 @@ export class Checker {
 		// A model that a cut list doesn't show may be there all the same.
 		const mayAsk = isNew && list.isCut && this.listed.size <= MOST_SUGGESTIONS;
 		if (found.record === undefined && mayAsk) {
-			found.record = await requestModel(this.run, name);
+			found.record = await this.run.gateway.models.quickModel(name);
 		}
 		return found;
 	}

@@ -16,7 +16,7 @@ import { didYouMean } from '../../../util/closestMatch';
 import { describePrice } from '../../../gateway/models/pricing';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { problemOf } from '../run/nodeErrors';
-import { loadModels } from './modelCache';
+import { loadModels } from './editorModels';
 
 /**
  * Creates the search in a node's list of models, by name and note.

@@ -1,6 +1,4 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { requestFingerprint } from '../../../gateway/protocol/fingerprint';
-import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { Journal, Settled } from '../../../gateway/journal';
 import { isInline } from '../../../gateway/responses/task';
 import type { Problem } from '../../../gateway/protocol/gatewayError';
@@ -118,16 +116,15 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 * item without an identity, as in a dry run, gets no payment.
 	 *
 	 * @param account a digest of the paying account
-	 * @param plan the synchronous request before the model list has changed it, as the list may
-	 *   change
+	 * @param fingerprint that of the synchronous request before the model list has changed it, as the
+	 *   list may change
 	 */
-	identify(itemIndex: number, account: string, plan?: RequestPlan): void {
+	identify(itemIndex: number, account: string, fingerprint = ''): void {
 		const { json = {}, binary } = this.context.getInputData()[itemIndex] ?? {};
 		const { choices, place } = this;
 		// Without input, all calls of a tool would be the same one, whatever its expressions return.
 		const hasSource = !this.isTool || Object.keys(json).length > 0;
 		const source = hasSource ? digestOf([account, choices, json, binary]) : '';
-		const fingerprint = plan === undefined ? '' : requestFingerprint(plan, account);
 		this.identities.set(itemIndex, { itemIndex, choices, fingerprint, source, ...place });
 	}
 

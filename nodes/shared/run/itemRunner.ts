@@ -47,7 +47,10 @@ export async function runItems(
 	count: number,
 	steps: ItemSteps,
 ): Promise<INodeExecutionData[][]> {
-	const { node, stopped } = run;
+	const {
+		node,
+		gateway: { stopped },
+	} = run;
 	const { known = FREE_ITEMS } = steps;
 	const runner = new ItemRunner(run, count, steps);
 	const stop = stopped.catch(() => {
@@ -114,12 +117,12 @@ class ItemRunner {
 		for (let itemIndex = 0; itemIndex < this.count && !this.isStopped; itemIndex += 1) {
 			const running = step(itemIndex).catch((error: unknown) => {
 				this.fail(error, itemIndex);
-				if (this.isPrepared && this.failures.length > 0) this.run.close();
+				if (this.isPrepared && this.failures.length > 0) this.run.gateway.close();
 			});
 			started.push(running);
 			// A rejection means that the run has ended, which the items report.
 			if (started.length % ITEMS_IN_TURN === 0)
-				await this.run.clock.sleep(0).catch(() => undefined);
+				await this.run.gateway.turn().catch(() => undefined);
 		}
 		await Promise.all(started);
 	}

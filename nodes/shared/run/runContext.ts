@@ -5,63 +5,31 @@ import type {
 	INode,
 } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { Client } from '../../../gateway/pace/client';
-import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/pace/rateLimiter';
-import type { Clock } from '../../../gateway/protocol/clock';
+import { Gateway, type Ports } from '../../../gateway/gatewayClient';
 import { withoutDataUrls } from '../../../util/inlineImages';
-import { LruMap } from '../../../util/lruMap';
 import { Semaphore } from '../../../util/semaphore';
 import { escapeHtml } from '../../../util/text';
-import {
-	type SendOnce,
-	createSendOnce,
-	type SendOnceOverrides,
-} from '../../../gateway/wire/sendOnce';
-import { CREDENTIAL, readAccount, type NodeAccount } from '../transport/nodeAccount';
-import { Requests } from '../../../gateway/wire/inFlight';
+import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
 import type { RunLimits } from '../../../gateway/wire/runLimits';
-import { n8nTransport } from '../transport/n8nTransport';
-import { StoppableClock } from './stoppableClock';
+import { portsOf } from '../transport/n8nTransport';
 import type { Tally } from './tally';
-import { RunEnded } from '../../../gateway/protocol/runEnded';
 
-/** A run of a node: what all its requests share. */
+/** A run of a node: what its items share. */
 export interface Run {
 	node: INode;
 	/** Whether On Error is set to continue, so that a failed item is an output item. */
 	continuesOnFail: boolean;
 	helpers: IExecuteFunctions['helpers'];
-	account: NodeAccount;
-	limits: RunLimits;
-	clock: Clock;
-	requests: Requests;
+	/** The gateway, whose journal knows a paid request by the index of its item. */
+	gateway: Gateway<number>;
 	/** Whether an AI agent has called the node. */
 	isTool: boolean;
-	/**
-	 * Writes to the console of the browser in which a person has started the node: the only place for
-	 * messages while it runs.
-	 */
-	tell: (message: string) => void;
-	/** A promise that rejects when the user selects Stop. */
-	stopped: Promise<never>;
-	isStopped: () => boolean;
-	/** Sends a request once, past the rate limiter that the client uses. */
-	sendOnce: SendOnce;
-	/** Creates such a function with own requests to abort, or another way to read responses. */
-	createSendOnce: (own: SendOnceOverrides) => SendOnce;
-	client: Client;
 	/** Limits how many files of all items are read at once. */
 	fileReads: Semaphore;
-	/** Hosts that didn't send a source image in time, and get no more requests. */
-	slowHosts: Set<string>;
 	/** Downloads of source images by size limit and address; items with the same one share it. */
 	sources: Map<string, Promise<IBinaryData>>;
 	tally: Tally;
 	hints: Set<string>;
-	/** Prevents further requests and waits; requests in progress may finish. */
-	close: () => void;
-	/** Ends the run: no timer or request is left. */
-	end: () => void;
 }
 
 /** Whether a person has stopped this execution. */
@@ -84,32 +52,6 @@ export function isTool(context: IExecuteFunctions): boolean {
 export function runIndexOf(context: IExecuteFunctions): number {
 	const { $runIndex } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
 	return $runIndex ?? 0;
-}
-
-/**
- * The rate limits found by the runs of this process, by account: a node that waits starts with the
- * limit that the node that submitted has found.
- */
-const rateStates = new LruMap<string, RateState>(200);
-
-/**
- * The rate limiter of a run, and what keeps its findings for later runs. The public model list has
- * a limit of its own, as it is often on another host.
- */
-function openLimiter(
-	{ idWithKey, mediaUrl }: NodeAccount,
-	limits: RunLimits,
-	clock: Clock,
-	needsKey: boolean,
-) {
-	const limited = needsKey ? idWithKey : `listing ${mediaUrl} ${idWithKey}`;
-	const limiter = new RateLimiter({ ...limits, clock, rateState: rateStates.get(limited) });
-	const keepFindings = (): void => {
-		const found = limiter.rateState();
-		if (found === undefined) return;
-		rateStates.set(limited, mergeRateStates(rateStates.get(limited), found));
-	};
-	return { limiter, keepFindings };
 }
 
 /** The number of items whose credential is read at once. */
@@ -145,88 +87,38 @@ async function loadCredential(context: IExecuteFunctions): Promise<ICredentialDa
 	return first;
 }
 
-/** What ends a run: its own end, and a Stop by the user. */
-function openLifetime(
-	signal: AbortSignal | undefined,
-	{ limiter, keepFindings }: ReturnType<typeof openLimiter>,
-	clock: StoppableClock,
-	requests: Requests,
-): Pick<Run, 'stopped' | 'isStopped' | 'close' | 'end'> {
-	const close = (): void => {
-		const reason = new RunEnded('The run has ended');
-		limiter.close(reason);
-		clock.close(reason);
-	};
-	let onStop = (): void => undefined;
-	const stopped = new Promise<never>((_, reject) => {
-		onStop = () => {
-			close();
-			requests.abort();
-			reject(new RunEnded('The execution was stopped'));
-		};
-		if (signal?.aborted) onStop();
-		else signal?.addEventListener('abort', onStop, { once: true });
-	});
-	// Without a handler, a Stop after the end would be an unhandled rejection.
-	stopped.catch(() => undefined);
-	const end = (): void => {
-		close();
-		keepFindings();
-		// A poll may still be in progress after the deadline of its task.
-		requests.abort();
-		signal?.removeEventListener('abort', onStop);
-	};
-	return { stopped, isStopped: () => signal?.aborted === true, close, end };
-}
+/** What a run needs of its gateway beside the limits. */
+export type RunOptions = Pick<Ports<number>, 'journal' | 'pollIntervalMs' | 'needsKey'>;
 
-/**
- * Opens a run, with a rate limiter, a clock and a Stop for all its items.
- *
- * @param needsKey false if only the public model list is requested
- */
+/** Opens a run, with a gateway for all its items. */
 export async function openRun(
 	context: IExecuteFunctions,
 	limits: RunLimits,
-	needsKey = true,
+	options: RunOptions = {},
 ): Promise<Run> {
-	const account = readAccount(await loadCredential(context), context.getNode(), needsKey);
-	const requests = new Requests();
-	const clock = new StoppableClock();
+	const fields = await loadCredential(context);
+	const account = readAccount(fields, context.getNode(), options.needsKey);
 	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
-	const limiting = openLimiter(account, limits, clock, needsKey);
-	const sending = {
-		account,
+	const hints = new Set<string>();
+	const gateway = new Gateway<number>(account, {
+		...options,
+		...portsOf(context, account),
+		signal: context.getExecutionCancelSignal(),
 		limits,
-		requests,
-		transport: n8nTransport(context, account),
-		addsKey: true,
-	};
-	const sendOnce = createSendOnce(sending);
+		hints,
+		tell: (message) => context.sendMessageToUI(message),
+		onRepeat: () => void (tally.rateLimitedRequests += 1),
+	});
 	return {
-		...openLifetime(context.getExecutionCancelSignal(), limiting, clock, requests),
 		node: context.getNode(),
-		account,
-		limits,
-		requests,
 		continuesOnFail: context.continueOnFail(),
 		helpers: context.helpers,
-		clock,
+		gateway,
 		isTool: isTool(context),
-		tell: (message) => context.sendMessageToUI(message),
-		sendOnce,
-		createSendOnce: (own) => createSendOnce({ ...sending, ...own }),
-		client: new Client({
-			sendOnce,
-			limiter: limiting.limiter,
-			clock,
-			wallClock: () => Date.now(),
-			onRepeat: () => void (tally.rateLimitedRequests += 1),
-		}),
 		fileReads: new Semaphore(limits.concurrency),
-		slowHosts: new Set(),
 		sources: new Map(),
 		tally,
-		hints: new Set(),
+		hints,
 	};
 }
 

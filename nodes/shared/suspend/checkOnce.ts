@@ -5,7 +5,7 @@ import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { runItems } from '../run/itemRunner';
 import { openRun } from '../run/runContext';
-import { TaskWaiter, type FinishedTask, type OpenTask } from '../../../gateway/wait/taskWaiter';
+import type { FinishedTask, OpenTask } from '../../../gateway/wait/taskWaiter';
 import {
 	allTasks,
 	countTasks,
@@ -44,17 +44,18 @@ export async function checkOnce(
 	{ plan, entries: stored }: StoredWaits,
 	overdue: number[] = [],
 ): Promise<Checked> {
-	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
+	const limits = readLimits(new ItemParameters(context, 0));
+	const run = await openRun(context, limits, { pollIntervalMs: CHECK_MS });
 	plan.tally = Object.assign(run.tally, plan.tally);
 	const entries = [...stored];
 	const waits = { run, entries, toOutput: plan.toOutput, finished: new Set<string>() };
 	const unpolled: number[] = [];
-	const waiter = new TaskWaiter(run, CHECK_MS, countTasks(entries), allTasks(entries));
+	run.gateway.expect(allTasks(entries), countTasks(entries));
 	const check = async (
 		wait: TaskWait,
 		itemIndex: number,
 	): Promise<FinishedTask<TaskWait> | OpenTask<TaskWait>> => {
-		const result = await waiter.wait(wait, CHECK_MS).catch((error: unknown) => {
+		const result = await run.gateway.waitFor(wait, CHECK_MS).catch((error: unknown) => {
 			// A failed task may have been paid back.
 			if (hasCode(error, 'taskFailed')) wait.charged = 'maybe';
 			throw error as Error;
@@ -78,6 +79,6 @@ export async function checkOnce(
 		const fieldsOf = (itemIndex: number) => fieldsOfFailed(plan, stored[itemIndex]?.wait);
 		return { entries: withOutput(entries, withFieldsOfFailed(output, fieldsOf)), unpolled };
 	} finally {
-		run.end();
+		run.gateway.end();
 	}
 }

@@ -9,7 +9,7 @@ import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
 import { addImages, sumOf } from '../run/tally';
 import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
-import { TaskWaiter, type FinishedTask, type OpenTask } from '../../../gateway/wait/taskWaiter';
+import type { FinishedTask, OpenTask } from '../../../gateway/wait/taskWaiter';
 import {
 	allTasks,
 	countTasks,
@@ -32,8 +32,6 @@ const RESCUE = 'Run the node again, or give the IDs to Image Wait or Image Task.
 
 /** Options of the wait for all tasks of a run. */
 interface WaitOptions {
-	/** The approximate pause between two polls of a task. */
-	intervalMs: number;
 	/**
 	 * Whether a task that is open at its deadline goes to the second output; if not, it is an error.
 	 */
@@ -55,11 +53,10 @@ export async function waitForTasks(
 	run: Run,
 	count: number,
 	read: (itemIndex: number) => { wait?: TaskWait; image?: ImageOfItem },
-	{ intervalMs, toOutput, limitMs, known }: WaitOptions,
+	{ toOutput, limitMs, known }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 	const waits: Waits = { run, entries, toOutput, finished: new Set() };
-	let waiter: TaskWaiter | undefined;
 	const output = await runItems(run, count, {
 		prepare: (itemIndex) => {
 			const { image, wait } = read(itemIndex);
@@ -67,12 +64,12 @@ export async function waitForTasks(
 			return async () => {
 				if (image !== undefined) return await finishedImage(run, image);
 				if (wait === undefined) return [];
-				// Created once all items are prepared: the number of tasks affects the pauses.
-				waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), allTasks(entries));
-				return await endOfWait(waits, itemIndex, waiter.wait(wait, limitMs));
+				return await endOfWait(waits, itemIndex, run.gateway.waitFor(wait, limitMs));
 			};
 		},
 		checkAll: () => {
+			// The number of tasks affects the pauses.
+			run.gateway.expect(allTasks(entries), countTasks(entries));
 			const all = distinctWaits(entries.flatMap(({ wait }) => wait ?? []));
 			run.tally.tasks = all.length;
 			run.tally.estimatedCost = sumOf(all.map(({ facts }) => facts));

@@ -4,6 +4,8 @@ import type {
 	ILoadOptionsFunctions,
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
+import { sleep } from 'n8n-workflow';
+import type { Ports } from '../../../gateway/gatewayClient';
 import type { Transport, WireRequest } from '../../../gateway/wire/transport';
 import { jsonText } from '../../../util/json';
 import { CREDENTIAL, type NodeAccount } from './nodeAccount';
@@ -30,13 +32,22 @@ const isLong = ({ body }: WireRequest): boolean =>
 	// One with files has a tag.
 	(Symbol.toStringTag in body || (jsonText(body) || '').length > SHORT_BODY);
 
+/** What n8n has for a gateway's client. @param context of an execution, or of the editor */
+export const portsOf = (
+	context: IExecuteFunctions | ILoadOptionsFunctions,
+	account: NodeAccount,
+): Pick<Ports<unknown>, 'transport' | 'addsKey' | 'sleep'> => ({
+	transport: n8nTransport(context, account),
+	addsKey: true,
+	// n8n before 2.34 ignores the signal.
+	sleep: async (ms, signal) => await sleep(ms, signal),
+});
+
 /**
  * The transport through n8n's HTTP helper, which adds the key: it checks whether the credential may be
  * used for the address.
- *
- * @param context of an execution, or of the editor when it requests the model list
  */
-export function n8nTransport(
+function n8nTransport(
 	context: IExecuteFunctions | ILoadOptionsFunctions,
 	{ authentication }: NodeAccount,
 ): Transport {

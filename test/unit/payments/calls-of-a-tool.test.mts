@@ -1,6 +1,7 @@
 /** Calls of a tool side by side share a list of payments: whatever their order, each is one call's. */
 import fc from 'fast-check';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
@@ -31,7 +32,7 @@ function openTool(payments: object[] = []) {
 			);
 			const payer = payerFor(() => ({ created: (sent += 1) }));
 			const plan = planGeneration({ model: 'm', prompt });
-			paid.identify(0, 'account', plan);
+			paid.identify(0, 'account', requestFingerprint(plan, 'account'));
 			return {
 				/** @returns what it got, by when it was paid for */
 				pay: async (): Promise<number> => {

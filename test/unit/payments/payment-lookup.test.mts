@@ -11,6 +11,7 @@ import { payerFor } from '../senders.mjs';
 import { digestOf } from '../../../util/digest.js';
 
 const planOf = (prompt: string) => planGeneration({ model: 'm', prompt });
+const identityOf = (prompt: string) => requestFingerprint(planOf(prompt), 'account');
 
 interface Earlier {
 	prompt: string;
@@ -24,7 +25,7 @@ function openWith(earlier: Earlier[]) {
 	let looks = 0;
 	const payments = earlier.map(({ prompt, itemIndex, executionId = '1', result }, index) => {
 		const payment = {
-			fingerprint: requestFingerprint(planOf(prompt), 'account'),
+			fingerprint: identityOf(prompt),
 			source: '',
 			executionId,
 			runIndex: 0,
@@ -52,7 +53,7 @@ function openWith(earlier: Earlier[]) {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
 			const paid = new PaymentLog(context, []);
-			prompts.forEach((prompt, item) => paid.identify(item, 'account', planOf(prompt)));
+			prompts.forEach((prompt, item) => paid.identify(item, 'account', identityOf(prompt)));
 			paid.assign();
 			known = prompts.map((_, item) => paid.isAssigned(item));
 			const got: unknown[] = [];
@@ -149,7 +150,7 @@ function openExecutions() {
 			} as unknown as IExecuteFunctions;
 			const paid = new PaymentLog(context, [choices]);
 			const payWith = async (read: () => object) => {
-				paid.identify(0, 'account', planOf(choices));
+				paid.identify(0, 'account', identityOf(choices));
 				paid.assign();
 				const paying = pay(payer, paid, 0, planOf(choices), read);
 				return await paying.finally(() => paid.close());

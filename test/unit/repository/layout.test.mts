@@ -11,6 +11,9 @@ const FOLDERS = 'bench credentials demo gateway harness nodes scripts simulator 
 const files = FOLDERS.flatMap((folder) => sourcesIn(join(root, folder)));
 const sources = files.filter((file) => !isTest(file));
 
+/** What others may use of `gateway/`. */
+const DOORS = ['gateway/index.ts', 'gateway/messages/index.ts', 'gateway/models/index.ts'];
+
 test('no two files have one name', () => {
 	const names = files.map(nameOf);
 	expect(files.filter((_, at) => names.indexOf(names[at]!) !== at)).toEqual([]);
@@ -42,7 +45,7 @@ const drawn = (first: string, prefix: string): string[][] => {
 	const drawing = DRAWINGS.find(([groups]) => groups?.includes(first)) ?? [];
 	return drawing.map((group) => group.map((room) => `${prefix}${room}`));
 };
-const GATEWAY = drawn('credentialProbe', 'gateway/');
+const GATEWAY = drawn('gatewayClient', 'gateway/');
 const SHARED = drawn('create', 'nodes/shared/');
 const roomOf = (file: string): string =>
 	dirname(file) === 'gateway' ? file.replace(/\.ts$/, '') : dirname(file);
@@ -62,7 +65,9 @@ const ARROWS: Array<[room: string, allowed: string[]]> = [
 
 test('every room of the package is in the drawing, and every arrow is there', () => {
 	const rooms = (parent: string): string[] => [
-		...new Set(sources.filter((file) => file.startsWith(parent)).map(roomOf)),
+		...new Set(
+			sources.filter((file) => file.startsWith(parent) && !DOORS.includes(file)).map(roomOf),
+		),
 	];
 	expect(GATEWAY.flat().sort()).toEqual(rooms('gateway/').sort());
 	expect(SHARED.flat().sort()).toEqual(rooms('nodes/shared/').sort());

@@ -1,5 +1,7 @@
-import { sleep } from 'n8n-workflow';
-import type { Clock } from '../../../gateway/protocol/clock';
+import type { Clock } from '../protocol/clock';
+
+/** Resolves after a number of milliseconds, or at once when the signal is aborted. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /**
  * The longest timer of Node.js: a longer one fires at once. Callers check the time after each
@@ -13,6 +15,8 @@ export class StoppableClock implements Clock {
 
 	private closed?: { reason: unknown };
 
+	constructor(private readonly sleepFor: Sleep) {}
+
 	now(): number {
 		return performance.now();
 	}
@@ -23,12 +27,12 @@ export class StoppableClock implements Clock {
 
 	async sleep(ms: number): Promise<void> {
 		if (this.closed !== undefined) throw this.closed.reason;
-		// Each sleep has a signal of its own: with many listeners on one, Node.js warns of a leak. n8n
-		// before 2.34 ignores it.
+		// Each sleep has a signal of its own: with many listeners on one, Node.js warns of a leak. A
+		// `Sleep` may ignore it.
 		const timer = new AbortController();
 		await new Promise<void>((resolve, reject) => {
 			this.sleeping.set(timer, reject);
-			sleep(Math.min(ms, LONGEST_SLEEP_MS), timer.signal).then(resolve, () => undefined);
+			this.sleepFor(Math.min(ms, LONGEST_SLEEP_MS), timer.signal).then(resolve, () => undefined);
 		});
 		this.sleeping.delete(timer);
 	}

@@ -1,41 +1,35 @@
-import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { NodeOperationError } from 'n8n-workflow';
-import { TtlCache, ttlMsOf, type Cached } from '../../../util/ttlCache';
-import { errorFor } from '../../../gateway/errors/errorMessages';
-import { countOf, MOST_PAGES, planNextPage, totalOf } from '../../../gateway/models/listPages';
+import type { JsonObject } from '../../util/json';
+import { TtlCache, ttlMsOf, type Cached } from '../../util/ttlCache';
+import { errorFor } from '../errors/errorMessages';
+import type { Client, Sent } from '../pace/client';
+import type { Account } from '../protocol/account';
+import { KEY_IN_OWN_HEADER } from '../protocol/auth';
+import type { Clock } from '../protocol/clock';
+import { GatewayError } from '../protocol/gatewayError';
+import type { HttpResponse, Outcome } from '../protocol/outcome';
+import { planUrl, type FreePlan } from '../protocol/requestPlan';
+import { saysFailure } from '../responses/errorBody';
+import type { RunLimits } from '../wire/runLimits';
+import type { SendOnce } from '../wire/sendOnce';
+import { countOf, MOST_PAGES, planNextPage, totalOf } from './listPages';
+import { planModelNames, readModelNames } from './modelNames';
 import {
 	holdsModels,
 	planModel,
 	planModelList,
 	readModel,
 	readModelList,
+	type ListingFormat,
 	type ModelRecord,
-} from '../../../gateway/models/models';
-import { KEY_IN_OWN_HEADER } from '../../../gateway/protocol/auth';
-import { planModelNames, readModelNames } from '../../../gateway/models/modelNames';
-import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome';
-import { planUrl, type FreePlan } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/protocol/gatewayError';
-import type { JsonObject } from '../../../util/json';
-import type { Sent } from '../../../gateway/pace/client';
-import { problemOf } from '../run/nodeErrors';
-import type { Run } from '../run/runContext';
-import { Requests } from '../../../gateway/wire/inFlight';
-import { type SendOnce, createSendOnce } from '../../../gateway/wire/sendOnce';
-import { n8nTransport } from '../transport/n8nTransport';
-import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
-import type { Account } from '../../../gateway/protocol/account';
-import { saysFailure } from '../../../gateway/responses/errorBody';
+} from './models';
 
-/** After this, a run continues without the model list. */
-const RUN_TIMEOUT_MS = 10_000;
-/** After this, the editor shows an error in place of the drop-down list. */
-const EDITOR_TIMEOUT_MS = 15_000;
+/** After this, in milliseconds, a run continues without the model list. */
+const QUICK_TIMEOUT_MS = 10_000;
 
 const cache = new TtlCache<HttpResponse>(() => performance.now());
 
 /** Requests a list. @throws GatewayError */
-export type RequestList = (plan: FreePlan) => Promise<HttpResponse>;
+type RequestList = (plan: FreePlan) => Promise<HttpResponse>;
 
 /** The gateway has no such list: it responds, but not with models. */
 export class NoListError extends GatewayError {
@@ -97,78 +91,108 @@ function isListing(plan: FreePlan, { json, text }: HttpResponse): boolean {
 
 const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 
-/** Creates a function that requests a list in one attempt. */
-const inOneAttempt =
-	(owner: { account: Account }, sendOnce: SendOnce): RequestList =>
-	async (plan) =>
-		await cachedListing(plan, owner, async () => ({ outcome: await sendOnce(plan), attempts: 1 }));
-
-/** Requests the model list, or one model, with retries. @throws GatewayError */
-export async function requestListing(run: Run, plan: FreePlan): Promise<HttpResponse> {
-	// JSONC counts as a good response if it was requested. Otherwise an incomplete document is
-	// retried.
-	const sendOnce: SendOnce = async (...request) => {
-		const outcome = await run.sendOnce(...request);
-		const isText = wantsText(plan) && outcome.kind === 'response' && isCommented(outcome.text);
-		return isText ? { ...outcome, json: outcome.json ?? {} } : outcome;
-	};
-	return await cachedListing(plan, run, async () => await run.client.request(plan, { sendOnce }));
+/** What the lists of a run share with its other requests. */
+export interface ListContext {
+	account: Account;
+	clock: Pick<Clock, 'sleep'>;
+	client: Pick<Client, 'request'>;
+	limits: Pick<RunLimits, 'timeoutMs'>;
+	sendOnce: SendOnce;
 }
 
-/**
- * Requests the media list for a run that also works without it: one attempt with a short timeout,
- * past the rate limiter, because a 429 of the public list says nothing about the other requests.
- *
- * @throws GatewayError
- */
-export async function requestModels(run: Run): Promise<ModelList> {
-	return await requestRecords(run.account, 'media', requestQuickly(run));
-}
+/** Which list is requested; `any`: the names if there is no media list. */
+export type ListName = 'media' | 'names' | 'any';
 
-/**
- * Requests the names of all models of the account, in the same way: a list of models is also complete
- * without them.
- *
- * @throws GatewayError
- */
-export async function requestNames(run: Run): Promise<ModelRecord[]> {
-	return (await requestRecords(run.account, 'names', requestQuickly(run))).models;
-}
+/** The lists of a gateway's models, as a run requests them. */
+export class ModelLists {
+	constructor(private readonly context: ListContext) {}
 
-/**
- * Requests one model of a media list that is cut off.
- *
- * @returns undefined if the gateway doesn't have it, or doesn't say
- */
-export async function requestModel(run: Run, model: string): Promise<ModelRecord | undefined> {
-	try {
-		const { json } = await requestQuickly(run)(planModel(model));
-		const { data } = json as { data: JsonObject };
-		return readModel({ ...data, model });
-	} catch (error) {
-		if (error instanceof GatewayError) return undefined;
-		throw error as Error;
+	/**
+	 * Requests a list for somebody who also goes on without it: each page in one attempt with a short
+	 * timeout, past the rate limiter, because a 429 of the public list says nothing about the other
+	 * requests.
+	 *
+	 * @param timeoutMs of a page, in milliseconds
+	 * @throws GatewayError
+	 */
+	async quick(list: ListName, timeoutMs = QUICK_TIMEOUT_MS): Promise<ModelList> {
+		return await requestRecords(this.context.account, list, this.inOneAttempt(timeoutMs));
 	}
-}
 
-function requestQuickly(run: Run): RequestList {
-	const timeoutMs = Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs);
-	return inOneAttempt(run, async (plan) => {
-		// This rejects if the run has ended.
-		await run.clock.sleep(0);
-		return await run.sendOnce(plan, timeoutMs);
-	});
+	/** Requests a list with retries. @throws GatewayError */
+	async patient(list: ListName): Promise<ModelList> {
+		return await requestRecords(this.context.account, list, this.withRetries);
+	}
+
+	/**
+	 * Requests one model of a media list that is cut off, as `quick` does.
+	 *
+	 * @returns undefined if the gateway doesn't have it, or doesn't say
+	 */
+	async quickModel(model: string): Promise<ModelRecord | undefined> {
+		try {
+			const { json } = await this.inOneAttempt(QUICK_TIMEOUT_MS)(planModel(model));
+			const { data } = json as { data: JsonObject };
+			return readModel({ ...data, model });
+		} catch (error) {
+			if (error instanceof GatewayError) return undefined;
+			throw error as Error;
+		}
+	}
+
+	/** Requests one model with retries. @throws GatewayError; NoListError if there is none */
+	async model(model: string): Promise<ModelRecord> {
+		const { json } = await this.withRetries(planModel(model));
+		const { data } = json as { data: JsonObject };
+		return readModel(data) ?? (readModel({ ...data, model }) as ModelRecord);
+	}
+
+	/**
+	 * Requests the commented text of the media list, or of one model, with retries.
+	 *
+	 * @throws GatewayError; NoListError if there is none
+	 */
+	async commented(model?: string): Promise<string> {
+		const format: ListingFormat = 'jsonc';
+		const plan = model === undefined ? planModelList(format) : planModel(model, format);
+		return (await this.withRetries(plan)).text;
+	}
+
+	private inOneAttempt(timeoutMs: number): RequestList {
+		const { clock, limits, sendOnce } = this.context;
+		return async (plan) =>
+			await cachedListing(plan, this.context, async () => {
+				// This rejects if the run has ended.
+				await clock.sleep(0);
+				const outcome = await sendOnce(plan, Math.min(timeoutMs, limits.timeoutMs));
+				return { outcome, attempts: 1 };
+			});
+	}
+
+	private readonly withRetries: RequestList = async (plan) => {
+		// JSONC counts as a good response if it was requested. Otherwise an incomplete document is
+		// retried.
+		const sendOnce: SendOnce = async (...request) => {
+			const outcome = await this.context.sendOnce(...request);
+			const isText = wantsText(plan) && outcome.kind === 'response' && isCommented(outcome.text);
+			return isText ? { ...outcome, json: outcome.json ?? {} } : outcome;
+		};
+		return await cachedListing(
+			plan,
+			this.context,
+			async () => await this.context.client.request(plan, { sendOnce }),
+		);
+	};
 }
 
 /**
  * Requests models from the media list, or only their names (docs/protocol.md, "Names of models").
  *
- * @param list `any`: the names if there is no media list
  * @throws GatewayError
  */
-export async function requestRecords(
+async function requestRecords(
 	{ hasKey, baseUrl, mediaUrl }: Account,
-	list: 'media' | 'names' | 'any',
+	list: ListName,
 	request: RequestList,
 ): Promise<ModelList> {
 	const readNames = (json: unknown) => readModelNames(json) ?? [];
@@ -238,35 +262,4 @@ async function requestPages(
 		next = planNextPage(plan, response, home, { pages, count });
 	}
 	return { models, isCut: next !== undefined };
-}
-
-/**
- * Requests models for the editor.
- *
- * @throws NodeOperationError that also says how to use the node without the list
- */
-export async function loadModels(
-	context: ILoadOptionsFunctions,
-	list: 'media' | 'names' | 'any',
-): Promise<ModelRecord[]> {
-	const credentials = await context.getCredentials(CREDENTIAL);
-	const account = readAccount(credentials, context.getNode(), list === 'names');
-	const sendOnce = createSendOnce({
-		account,
-		limits: { timeoutMs: EDITOR_TIMEOUT_MS },
-		requests: new Requests(),
-		transport: n8nTransport(context, account),
-		addsKey: true,
-	});
-	const request = inOneAttempt({ account }, sendOnce);
-	const { models } = await requestRecords(account, list, request).catch((error: unknown) => {
-		const { message, description } = problemOf(error);
-		// The editor's list shows the message alone.
-		const [, advice] = /^(Check .{1,200}?)\.(?=\s|$)/.exec(description) ?? [];
-		throw new NodeOperationError(context.getNode(), [message, advice ?? []].flat().join('. '), {
-			description:
-				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
-		});
-	});
-	return models;
 }

@@ -1,0 +1,215 @@
+import { imageFileName, imageTypeOf } from '../util/imageType';
+import { MB } from '../util/megabyte';
+import { quote } from '../util/text';
+import { faultTexts, type Target } from './errors/faultTexts';
+import type { Client } from './pace/client';
+import type { Account } from './protocol/account';
+import { GatewayError } from './protocol/gatewayError';
+import type { Fault } from './protocol/networkFault';
+import { isGood, type HttpResponse, type Outcome } from './protocol/outcome';
+import { planDownload } from './protocol/requestPlan';
+import { absoluteAddress } from './protocol/url';
+import {
+	bound,
+	peek,
+	readBody,
+	TooLargeError,
+	type ByteStream,
+	type ResponseBody,
+} from './wire/responseBody';
+import type { RunLimits } from './wire/runLimits';
+import { plainHeaders, type SendOnce, type SendOnceOverrides } from './wire/sendOnce';
+import type { WireResponse } from './wire/transport';
+
+/** An image to download. */
+export interface ImageSource {
+	/** The address from the gateway, which may be relative to the gateway's own. */
+	url: string;
+	/** The size limit, in MB. */
+	maxMb: number;
+	/**
+	 * The name of its file, without extension: `chosen` is already safe; where it is empty, that of the
+	 * address follows, then `fallback`.
+	 */
+	name: { fallback: string; chosen?: string };
+	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
+	isInput?: boolean;
+}
+
+/** The longest download of a source image: all items wait for it before anything is sent. */
+const LONGEST_SOURCE_MS = 60_000;
+
+/**
+ * Keeps the bytes of an image, as a stream or whole.
+ *
+ * @returns what `downloadImage` returns
+ */
+export type StoreImage<T> = (
+	content: ByteStream | Buffer,
+	fileName: string,
+	mimeType: string,
+) => Promise<T>;
+
+/** What the downloads of a run share. */
+export interface DownloadContext {
+	account: Pick<Account, 'baseUrl'>;
+	client: Pick<Client, 'request'>;
+	limits: Pick<RunLimits, 'timeoutMs'>;
+	createSendOnce: (own: SendOnceOverrides) => SendOnce;
+	/** Hosts that didn't send a source image in time, and get no more requests. */
+	slowHosts: Set<string>;
+}
+
+/**
+ * Downloads an image, as a stream and without the key: its address may be on any host.
+ *
+ * @param store gets the bytes with their real MIME type and a safe file name
+ * @returns what `store` has returned
+ * @throws GatewayError with the address, so that the user can still download the image
+ */
+export async function downloadImage<T>(
+	context: DownloadContext,
+	image: ImageSource,
+	store: StoreImage<T>,
+): Promise<T> {
+	const { url, isInput = false } = image;
+	const address = absoluteAddress(url, context.account.baseUrl);
+	if (address === undefined) {
+		throw new GatewayError({
+			message: 'The gateway returned an invalid image address',
+			description: `The gateway sent ${quote(url)}`,
+			url: quote(url),
+		});
+	}
+	const { outcome, attempts } = await context.client.request(planDownload(address, isInput), {
+		sendOnce: createDownloader(context, { ...image, url: address }, store),
+		isForPaid: !isInput,
+	});
+	if (isGood(outcome)) return outcome.json as T;
+	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;
+	const rest = isInput
+		? 'Check the address of the image. Nothing was sent to the gateway.'
+		: `The image is finished and paid for. You can download it from ${shown}`;
+	const advice = outcome.kind === 'fault' ? (ADVICE[outcome.fault] ?? '') : '';
+	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+	throw new GatewayError({
+		message: `The image couldn't be downloaded: ${whatHappened(outcome, image.maxMb)}${tried}`,
+		description: `${advice}${rest}`,
+		httpCode: outcome.kind === 'response' ? outcome.httpCode : undefined,
+		url: shown,
+	});
+}
+
+/** The longest address in an error, in characters: signed addresses are shorter. */
+const LONGEST_SHOWN = 4000;
+
+/** The server in errors: it is any host, not the gateway. */
+const HOST: Target = { name: 'its server', field: '' };
+
+function whatHappened(outcome: Outcome, maxMb: number): string {
+	if (outcome.kind === 'fault') {
+		if (outcome.fault === 'tooLarge') return `it is larger than ${maxMb} MB`;
+		if (outcome.fault === 'tooSlow') return `its server took longer than ${outcome.detail}`;
+		if (outcome.fault === 'notAnImage') return `its address returned ${outcome.detail} instead`;
+		return faultTexts(outcome, HOST).happened;
+	}
+	const { httpCode, text } = outcome;
+	if (httpCode < 200 || httpCode >= 300) return `its server responded with ${httpCode}`;
+	return `its address returned ${foundIn(text)} instead`;
+}
+
+/** What a response contains in place of an image, by its first characters. */
+const NO_IMAGE: Array<[start: RegExp, found: string]> = [
+	[/^$/, 'nothing'],
+	[/^\s*</, 'a web page'],
+	[/^\s*[{[]/, 'JSON'],
+];
+
+const foundIn = (text: string): string =>
+	NO_IMAGE.find(([pattern]) => pattern.test(text))?.[1] ?? "a file that isn't an image";
+
+/** Advice for some of the faults. */
+const ADVICE: Partial<Record<Fault, string>> = {
+	tooLarge: "Increase 'Max Download Size' in the options. ",
+	tooSlow: "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. ",
+	timeout: "Increase 'Timeout' in the options. ",
+};
+
+function createDownloader<T>(
+	{ limits, slowHosts, createSendOnce }: DownloadContext,
+	image: ImageSource,
+	store: StoreImage<T>,
+): SendOnce {
+	const sendOnce = createSendOnce({
+		read: async (response) => await readImage(response, image, store),
+	});
+	if (image.isInput !== true) return async (...request) => withoutRetry(await sendOnce(...request));
+	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
+	const tooSlow = { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` } as const;
+	const { host } = new URL(image.url);
+	return async (plan, timeoutMs = longestMs) => {
+		if (slowHosts.has(host)) return tooSlow;
+		const outcome = await sendOnce(plan, timeoutMs);
+		if (isAnotherFile(outcome)) return notAnImage(outcome);
+		if (outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
+		slowHosts.add(host);
+		return tooSlow;
+	};
+}
+
+/** Whether a response has a body that is no image: another attempt would bring the same. */
+const isAnotherFile = (outcome: Outcome): outcome is HttpResponse =>
+	outcome.kind === 'response' &&
+	outcome.httpCode >= 200 &&
+	outcome.httpCode < 300 &&
+	!isGood(outcome) &&
+	outcome.text !== '';
+
+const notAnImage = ({ text }: HttpResponse): Outcome => ({
+	kind: 'fault',
+	fault: 'notAnImage',
+	detail: foundIn(text),
+});
+
+/** A finished image may be there a moment later in place of a text, but not of a film or an archive. */
+const withoutRetry = (outcome: Outcome): Outcome =>
+	isAnotherFile(outcome) && /[^\P{Cc}\s]/u.test(outcome.text) ? notAnImage(outcome) : outcome;
+
+/** Bytes that show what kind of image it is; every image is longer. */
+const FEWEST_BYTES = 64;
+
+/**
+ * Stores the image in a response.
+ *
+ * @returns what is stored as JSON; the beginning of the body as text if it is no image
+ */
+async function readImage<T>(
+	{ httpCode, headers, body }: WireResponse,
+	{ url, maxMb, name }: ImageSource,
+	store: StoreImage<T>,
+): Promise<ResponseBody> {
+	const maxBytes = Math.floor(maxMb * MB);
+	const isError = httpCode < 200 || httpCode >= 300;
+	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
+	const isTooLarge = Number(length) > maxBytes;
+	const stream = body as ByteStream;
+	if (isError || isTooLarge) stream.destroy();
+	if (isError) return { text: '', json: undefined };
+	if (isTooLarge) throw new TooLargeError('Content-Length');
+	let source: ByteStream | Buffer = stream;
+	let start: Uint8Array = await peek(stream);
+	// A server may send a byte at a time: then the whole body is read.
+	if (start.length > 0 && start.length < FEWEST_BYTES) {
+		source = await readBody(stream, maxBytes);
+		start = source;
+	}
+	const isSvgz = /\.svgz([?#]|$)/i.test(url);
+	const mimeType = imageTypeOf(start, isSvgz ? 'image/svg+xml' : type);
+	if (mimeType === undefined || start.length === 0) {
+		stream.destroy();
+		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };
+	}
+	if (source === stream) bound(stream, maxBytes);
+	const fileName = imageFileName(url, mimeType, name.fallback, name.chosen);
+	return { text: '', json: await store(source, fileName, mimeType) };
+}

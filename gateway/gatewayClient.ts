@@ -1,0 +1,289 @@
+import { withoutUndefined, type JsonObject } from '../util/json';
+import { MB } from '../util/megabyte';
+import { downloadImage, type ImageSource, type StoreImage } from './download';
+import { UNRECORDED, type Journal } from './journal';
+import { ModelLists } from './models/modelLists';
+import { openLimiter } from './pace/accountRates';
+import { Client } from './pace/client';
+import { StoppableClock, type Sleep } from './pace/stoppableClock';
+import { paidBefore, pay, type Payer } from './pay';
+import { openAccount, type Account } from './protocol/account';
+import { credentialProblem, readCredential } from './protocol/credential';
+import { GatewayError } from './protocol/gatewayError';
+import { fingerprintOf, orderOf, type Order } from './protocol/order';
+import type { ImageRequest, TaskType } from './protocol/requestPlan';
+import { RunEnded } from './protocol/runEnded';
+import { readPaidResponse, type Receipt } from './responses/paidResponse';
+import { withFullAddresses, type Task, type TaskState } from './responses/task';
+import { lookAtTask } from './wait/lookAtTask';
+import { TasksOfRun } from './wait/tasksOfRun';
+import { TaskWaiter, type FinishedTask, type OpenTask, type WaitFor } from './wait/taskWaiter';
+import type { WaitContext } from './wait/waitContext';
+import { Requests } from './wire/inFlight';
+import type { RunLimits } from './wire/runLimits';
+import { createSendOnce, type SendOnce, type SendOnceOverrides } from './wire/sendOnce';
+import type { Transport } from './wire/transport';
+
+/** What a gateway's client needs from whoever uses it. */
+export interface Ports<Key> {
+	transport: Transport;
+	/** Whether the transport adds the key to the requests that carry it; by default the client does. */
+	addsKey?: boolean;
+	sleep: Sleep;
+	/** The record of what is paid for; by default nothing is recorded. */
+	journal?: Journal<Key>;
+	/** A Stop: everything ends at once. */
+	signal?: AbortSignal;
+	limits?: Partial<RunLimits>;
+	/** The approximate time between two status checks of a task, in milliseconds; 3000 by default. */
+	pollIntervalMs?: number;
+	/** Shows a message to a person who watches. */
+	tell?: (message: string) => void;
+	/** Filled with what a person should know once the run is over. */
+	hints?: Set<string>;
+	/** Called for each request that is repeated after a refusal for the rate limit. */
+	onRepeat?: () => void;
+	/** False for a client that only reads the public model list. */
+	needsKey?: boolean;
+}
+
+const LIMITS: RunLimits = { concurrency: 10, timeoutMs: 300_000, maxResponseBytes: 64 * MB };
+const POLL_INTERVAL_MS = 3000;
+const MAX_WAIT_MS = 600_000;
+
+/**
+ * A gateway, for one run: its requests share a rate limiter, a clock and an end. Everything that is
+ * charged goes through the journal.
+ *
+ * @typeParam Key what the journal knows a request by
+ */
+export class Gateway<Key = undefined> {
+	/** Rejects when the run is stopped by its signal. */
+	readonly stopped: Promise<never>;
+
+	/** The lists of the gateway's models. */
+	readonly models: ModelLists;
+
+	private readonly limits: RunLimits;
+
+	private readonly clock: StoppableClock;
+
+	private readonly requests = new Requests();
+
+	private readonly limiting: ReturnType<typeof openLimiter>;
+
+	private readonly sendOnce: SendOnce;
+
+	private readonly client: Client;
+
+	private readonly tasks: TasksOfRun;
+
+	private readonly waiting: WaitContext;
+
+	private readonly slowHosts = new Set<string>();
+
+	/** Created with the first wait: the number of tasks affects the pauses. */
+	private waiter?: TaskWaiter;
+
+	private expected = 0;
+
+	private onStop = (): void => undefined;
+
+	constructor(
+		readonly account: Account,
+		private readonly ports: Ports<Key>,
+	) {
+		const { onRepeat, needsKey = true, tell = () => undefined, hints = new Set() } = ports;
+		this.limits = { ...LIMITS, ...withoutUndefined({ ...ports.limits }) };
+		const clock = (this.clock = new StoppableClock(ports.sleep));
+		const { limits } = this;
+		this.limiting = openLimiter(account, limits, clock, needsKey);
+		this.sendOnce = this.createSendOnce({});
+		const { limiter } = this.limiting;
+		const wallClock = (): number => Date.now();
+		this.client = new Client({ sendOnce: this.sendOnce, limiter, clock, wallClock, onRepeat });
+		const { client, sendOnce } = this;
+		this.tasks = new TasksOfRun(clock);
+		this.waiting = { account, clock, client, limits, tell, hints };
+		this.models = new ModelLists({ account, clock, client, limits, sendOnce });
+		this.stopped = this.untilStopped();
+	}
+
+	/** The order of an image request, for a task if it is asynchronous. */
+	order(kind: TaskType, request: ImageRequest, asynchronous = false): Order {
+		return orderOf(kind, request, this.account, asynchronous);
+	}
+
+	/** The identity of a payment for an image request, whatever its mode. */
+	fingerprint(kind: TaskType, request: ImageRequest): string {
+		return fingerprintOf(kind, request, this.account);
+	}
+
+	/**
+	 * Pays for an order, unless the journal has what it was paid for.
+	 *
+	 * @throws GatewayError, with the code `outcomeUnknown` if it may have been charged
+	 */
+	async pay({ plan, taskType, requested }: Order, key: Key): Promise<Receipt> {
+		return await pay(this.payer(), this.journal, key, plan, (response) => {
+			const found = readPaidResponse(response, {
+				taskType,
+				asynchronous: plan.call === 'submit',
+				submittedAt: new Date().toISOString(),
+			});
+			const images = found?.images && withFullAddresses(found.images, this.account.baseUrl);
+			return found && { requested, ...found, images };
+		});
+	}
+
+	/** What an earlier run has paid for under a key. @throws GatewayError `outcomeUnknown` */
+	paidBefore(key: Key): Receipt | undefined {
+		return paidBefore(this.journal, key);
+	}
+
+	/**
+	 * Orders and pays for images in one step.
+	 *
+	 * @returns the images, or the task that has to be waited for
+	 * @throws GatewayError as `pay`
+	 */
+	async generate(
+		request: ImageRequest,
+		{ key, asynchronous = false }: { key?: Key; asynchronous?: boolean } = {},
+	): Promise<Receipt> {
+		return await this.pay(this.order('generation', request, asynchronous), key as Key);
+	}
+
+	/**
+	 * What sends other paid requests by `pay`, such as messages.
+	 *
+	 * @param own requests to end apart from the run's, and another way to read responses
+	 */
+	payer(own: SendOnceOverrides = {}): Payer {
+		const { requests = this.requests } = own;
+		const { client } = this;
+		const isUsual = own.requests === undefined && own.read === undefined;
+		return { client, requests, sendOnce: isUsual ? this.sendOnce : this.createSendOnce(own) };
+	}
+
+	/** Tells which tasks will be waited for, or looked at. Finished ones count among them. */
+	expect(tasks: Task[], open = tasks.length): void {
+		this.expected += open;
+		for (const task of tasks) this.tasks.add(task);
+	}
+
+	/**
+	 * Waits for a task until it has finished with images.
+	 *
+	 * @param maxWaitMs milliseconds
+	 * @throws GatewayError with the task's ID, if it has failed or is still open then
+	 */
+	async wait(task: Task, maxWaitMs = MAX_WAIT_MS, model?: string): Promise<TaskState> {
+		const deadlineAt = Date.now() + maxWaitMs;
+		const end = await this.waitFor({ task, facts: { model }, maxWaitMs, deadlineAt });
+		if (end.kind === 'finished') return end.state;
+		throw end.error as GatewayError;
+	}
+
+	/**
+	 * Waits for a task, and gives back the wait with its end.
+	 *
+	 * @param limitMs a limit before the deadline, where the wait is continued later: the task is polled
+	 *   at least once, but with 0 not at all
+	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
+	 */
+	async waitFor<W extends WaitFor>(
+		wait: W,
+		limitMs?: number,
+	): Promise<FinishedTask<W> | OpenTask<W>> {
+		const { pollIntervalMs = POLL_INTERVAL_MS } = this.ports;
+		this.waiter ??= new TaskWaiter(this.waiting, pollIntervalMs, this.expected, this.tasks);
+		return await this.waiter.wait(wait, limitMs);
+	}
+
+	/** The state of a task, finished or not. @throws GatewayError with the task's ID */
+	async look(task: Task): Promise<TaskState> {
+		return await lookAtTask(this.waiting, task, this.tasks);
+	}
+
+	/** Downloads an image from any host, without the key. @throws GatewayError with its address */
+	async download<T>(image: ImageSource, store: StoreImage<T>): Promise<T> {
+		const { account, client, limits, slowHosts } = this;
+		const createSender = this.createSendOnce.bind(this);
+		return await downloadImage(
+			{ account, client, limits, slowHosts, createSendOnce: createSender },
+			image,
+			store,
+		);
+	}
+
+	/** Lets other work of the process go first. @throws RunEnded once the run is closed */
+	async turn(): Promise<void> {
+		await this.clock.sleep(0);
+	}
+
+	/** Whether the run was stopped by its signal. */
+	isStopped(): boolean {
+		return this.ports.signal?.aborted === true;
+	}
+
+	/** Prevents further requests and waits; requests in progress may finish. */
+	close(): void {
+		const reason = new RunEnded('The run has ended');
+		this.limiting.limiter.close(reason);
+		this.clock.close(reason);
+	}
+
+	/** Ends the run: no timer or request is left. */
+	end(): void {
+		this.close();
+		this.limiting.keepFindings();
+		// A poll may still be in progress after the deadline of its task.
+		this.requests.abort();
+		this.ports.signal?.removeEventListener('abort', this.onStop);
+	}
+
+	private get journal(): Journal<Key> {
+		return this.ports.journal ?? (UNRECORDED as Journal<unknown, never>);
+	}
+
+	private createSendOnce(own: SendOnceOverrides): SendOnce {
+		const { account, limits, requests } = this;
+		const { transport, addsKey } = this.ports;
+		return createSendOnce({ account, limits, requests, transport, addsKey, ...own });
+	}
+
+	private untilStopped(): Promise<never> {
+		const { signal } = this.ports;
+		const stopped = new Promise<never>((_, reject) => {
+			this.onStop = () => {
+				this.close();
+				this.requests.abort();
+				reject(new RunEnded('The execution was stopped'));
+			};
+			if (signal?.aborted) this.onStop();
+			else signal?.addEventListener('abort', this.onStop, { once: true });
+		});
+		// Without a handler, a Stop after the end would be an unhandled rejection.
+		stopped.catch(() => undefined);
+		return stopped;
+	}
+}
+
+/**
+ * Opens a gateway by the settings that people know from the credential: `baseUrl` and `apiKey`, and what
+ * else docs/gateways.md names.
+ *
+ * @param identity what stays the same when the key is renewed
+ * @throws GatewayError that names the setting to correct
+ */
+export function openGateway<Key = undefined>(
+	settings: JsonObject,
+	ports: Ports<Key>,
+	identity?: string,
+): Gateway<Key> {
+	const credential = readCredential(settings);
+	const problem = credentialProblem(credential, ports.needsKey);
+	if (problem !== undefined) throw new GatewayError(problem);
+	return new Gateway(openAccount(credential, identity), ports);
+}

@@ -1,0 +1,68 @@
+import type { JsonObject } from '../../util/json';
+import type { Account } from './account';
+import { requestFingerprint } from './fingerprint';
+import {
+	planEdit,
+	planGeneration,
+	planUrl,
+	requestedImages,
+	taskTypeOf,
+	type ImageRequest,
+	type PaidPlan,
+	type TaskType,
+} from './requestPlan';
+
+/** An image request as it will be sent: checks, prices and dry runs look at it before it is paid for. */
+export interface Order {
+	/** For `pay` and `showOrder` alone. */
+	plan: PaidPlan;
+	/** The kind of the task that it creates: an edit may be sent as a generation. */
+	taskType: TaskType;
+	/** Its fields, by the names under which they are sent. */
+	fields: JsonObject;
+	/** The number of images that it requests. */
+	requested: number;
+	/** Its address, without secrets. */
+	url: string;
+}
+
+/** The order of an image request, for a task if it is asynchronous. */
+export function orderOf(
+	kind: TaskType,
+	request: ImageRequest,
+	account: Account,
+	asynchronous: boolean,
+): Order {
+	const flag = asynchronous ? account.asyncFlag : undefined;
+	const plan = kind === 'edit' ? planEdit(request, flag, account) : planGeneration(request, flag);
+	return {
+		plan,
+		taskType: taskTypeOf(plan),
+		fields: plan.body ?? Object.fromEntries(plan.form?.fields ?? []),
+		requested: requestedImages(plan),
+		url: account.withoutKey(planUrl(plan, account.base)),
+	};
+}
+
+/**
+ * The identity of a payment for an image request: of the request as given, in the usual style, because what
+ * the credential says about the gateway, and the mode, may change before somebody recovers it.
+ */
+export const fingerprintOf = (kind: TaskType, request: ImageRequest, { id }: Account): string =>
+	requestFingerprint(kind === 'edit' ? planEdit(request) : planGeneration(request), id);
+
+/** What an order sends, for people to read: without the key, and with files by their names. */
+export function showOrder({ plan, url }: Order): JsonObject {
+	const { method, headers, body, form, inline } = plan;
+	const files = (form ?? inline)?.files.map(({ name, fileName, mimeType, size, url: address }) =>
+		address === undefined ? { name, fileName, mimeType, size } : { name, url: address },
+	);
+	return {
+		method,
+		url,
+		headers: { ...headers, Authorization: 'Bearer ***' },
+		body,
+		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
+		files: inline && files,
+	};
+}

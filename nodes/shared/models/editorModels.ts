@@ -1,0 +1,36 @@
+import type { ILoadOptionsFunctions } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import { Gateway } from '../../../gateway/gatewayClient';
+import type { ModelRecord } from '../../../gateway/models/models';
+import type { ListName } from '../../../gateway/models/modelLists';
+import { problemOf } from '../run/nodeErrors';
+import { portsOf } from '../transport/n8nTransport';
+import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
+
+/** After this, in milliseconds, the editor shows an error in place of the drop-down list. */
+const TIMEOUT_MS = 15_000;
+
+/**
+ * Requests models for the editor.
+ *
+ * @throws NodeOperationError that also says how to use the node without the list
+ */
+export async function loadModels(
+	context: ILoadOptionsFunctions,
+	list: ListName,
+): Promise<ModelRecord[]> {
+	const fields = await context.getCredentials(CREDENTIAL);
+	const account = readAccount(fields, context.getNode(), list === 'names');
+	const limits = { timeoutMs: TIMEOUT_MS };
+	const gateway = new Gateway(account, { ...portsOf(context, account), limits });
+	const loading = gateway.models.quick(list, TIMEOUT_MS).catch((error: unknown) => {
+		const { message, description } = problemOf(error);
+		// The editor's list shows the message alone.
+		const [, advice] = /^(Check .{1,200}?)\.(?=\s|$)/.exec(description) ?? [];
+		throw new NodeOperationError(context.getNode(), [message, advice ?? []].flat().join('. '), {
+			description:
+				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
+		});
+	});
+	return (await loading.finally(() => gateway.end())).models;
+}
