@@ -1,6 +1,6 @@
 import { withoutUndefined, type JsonObject } from '../util/json';
 import { MB } from '../util/megabyte';
-import { downloadImage, type ImageSource, type StoreImage } from './download';
+import { downloadImage, type ImageSource, type StoreImage } from './imageDownload';
 import { UNRECORDED, type Journal } from './journal';
 import { ModelLists } from './models/modelLists';
 import { openLimiter } from './pace/accountRates';
@@ -10,7 +10,7 @@ import { paidBefore, pay, type Payer } from './pay';
 import { openAccount, type Account } from './protocol/account';
 import { credentialProblem, readCredential } from './protocol/credential';
 import { GatewayError } from './protocol/gatewayError';
-import { fingerprintOf, orderOf, type Order } from './protocol/order';
+import { fingerprintOf, orderOf, type Order } from './protocol/imageOrder';
 import type { ImageRequest, TaskType } from './protocol/requestPlan';
 import { RunEnded } from './protocol/runEnded';
 import { readPaidResponse, type Receipt } from './responses/paidResponse';

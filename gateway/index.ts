@@ -2,14 +2,14 @@
  * The door of the gateway's client: what code outside of gateway/ may use of it, beside
  * messages/index.ts and models/index.ts.
  */
-export type { ImageSource } from './download';
+export type { ImageSource } from './imageDownload';
 export { isOutOfReach, taskError } from './errors/taskErrors';
 export { Gateway, openGateway, type Ports } from './gatewayClient';
 export type { Journal, Settled } from './journal';
 export { openAccount, type Account } from './protocol/account';
 export { mostCharged, readCharged, type Charged } from './protocol/charged';
 export { GatewayError, hasCode, withDetails, type Problem } from './protocol/gatewayError';
-export { showOrder, type Order } from './protocol/order';
+export { showOrder, type Order } from './protocol/imageOrder';
 export type { ImageRequest, TaskType } from './protocol/requestPlan';
 export { RunEnded } from './protocol/runEnded';
 export type { Receipt } from './responses/paidResponse';

@@ -1,4 +1,4 @@
-import type { Order } from '../../../gateway/protocol/order';
+import type { Order } from '../../../gateway/protocol/imageOrder';
 import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
 import type { ImageTarget } from '../images/imageItems';
 import type { Checked, Checker } from '../models/modelChecks';

@@ -1,4 +1,4 @@
-import type { Order } from '../../../gateway/protocol/order';
+import type { Order } from '../../../gateway/protocol/imageOrder';
 import type { ImageRequest } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { readTarget } from '../images/imageItems';

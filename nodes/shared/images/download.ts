@@ -1,6 +1,6 @@
 import type { IBinaryData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
-import type { ImageSource } from '../../../gateway/download';
+import type { ImageSource } from '../../../gateway/imageDownload';
 import { readDataUrl, type DataUrl } from '../../../util/dataUrl';
 import { imageFileName, imageTypeOf } from '../../../util/imageType';
 import { quote } from '../../../util/text';

@@ -15,8 +15,9 @@ const sources = files.filter((file) => !isTest(file));
 const DOORS = ['gateway/index.ts', 'gateway/messages/index.ts', 'gateway/models/index.ts'];
 
 test('no two files have one name', () => {
-	const names = files.map(nameOf);
-	expect(files.filter((_, at) => names.indexOf(names[at]!) !== at)).toEqual([]);
+	const named = files.filter((file) => !DOORS.includes(file));
+	const names = named.map(nameOf);
+	expect(named.filter((_, at) => names.indexOf(names[at]!) !== at)).toEqual([]);
 });
 
 test.each([
