@@ -5,7 +5,6 @@ import {
 	planEdit,
 	planGeneration,
 	planUrl,
-	requestedImages,
 	taskTypeOf,
 	type ImageRequest,
 	type PaidPlan,
@@ -20,8 +19,8 @@ export interface Order {
 	taskType: TaskType;
 	/** Its fields, by the names under which they are sent. */
 	fields: JsonObject;
-	/** The number of images that it requests. */
-	requested: number;
+	/** The number of images that it requests, if whoever knows the model's parameters has set it. */
+	requested?: number;
 	/** Its address, without secrets. */
 	url: string;
 }
@@ -39,7 +38,6 @@ export function orderOf(
 		plan,
 		taskType: taskTypeOf(plan),
 		fields: plan.body ?? Object.fromEntries(plan.form?.fields ?? []),
-		requested: requestedImages(plan),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};
 }

@@ -257,9 +257,3 @@ function usualQuery(own: string, named: string, query: Record<string, string>): 
 	}
 	return usual.toString();
 }
-
-/** The number of images that a plan requests. */
-export function requestedImages({ body, form }: RequestPlan): number {
-	const field = form?.fields.find(([name]) => name === 'n')?.[1];
-	return Number(body?.n ?? field ?? 1);
-}

@@ -2,7 +2,7 @@ import type { Order } from '../../../gateway/protocol/imageOrder';
 import type { ImageRequest } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { readTarget } from '../images/imageItems';
-import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
+import { SEND_ANYWAY, unchecked, type Checked } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { copiedFields } from '../run/copiedFields';
 import { shownParameters } from '../tasks/taskReference';
@@ -62,7 +62,7 @@ async function prepareRequest(
 
 	const needsListing = isDry || checkLimits || budget.isSet;
 	const check = async (request: ImageRequest): Promise<Checked<ImageRequest>> => {
-		if (!needsListing) return { request, violations: [] };
+		if (!needsListing) return unchecked(request);
 		const checked = await checker.check(request, !isSync);
 		if (checked.violations.length === 0 || !checkLimits || isDry) return checked;
 		throw new GatewayError({
@@ -75,7 +75,7 @@ async function prepareRequest(
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
 	const order = run.gateway.order(builder.taskType, checked.request, !isSync);
-	return { given, checked, order };
+	return { given, checked, order: { ...order, requested: checked.requested } };
 }
 
 /** Tells the log of payments and the budget of a request that is to be sent. */

@@ -15,6 +15,7 @@ import type { ImageResult } from '../../../gateway/responses/responseFields';
 import { isInline, type Task } from '../../../gateway/responses/task';
 import { downloadImage } from './download';
 import { copiedFields } from '../run/copiedFields';
+import { detailsOf } from '../run/itemFacts';
 import { failedItem, isFailed } from '../run/nodeErrors';
 import { fieldOf, joinImages } from './joinImages';
 import type { RequestFacts } from '../run/requestFacts';
@@ -172,6 +173,7 @@ export async function itemPerImage(
 ): Promise<INodeExecutionData[]> {
 	const { isTool } = run;
 	const { model, created, taskId, taskType, status, prompt } = facts;
+	const usage = isTool ? undefined : facts.usage;
 	const fileOf = fileGetter(run, facts, target);
 	const cost = costOf(facts, images.length);
 	const itemOf = async (image: ImageResult, index: number): Promise<INodeExecutionData> => {
@@ -185,8 +187,7 @@ export async function itemPerImage(
 					model,
 					parameters: isTool ? undefined : facts.parameters && deepCopy(facts.parameters),
 					estimatedCost: costShare(cost, index, images.length),
-					// Only once for a request, so that sums are right.
-					usage: isTool || index > 0 ? undefined : facts.usage,
+					usage,
 					status,
 					taskId,
 					taskType,
@@ -203,11 +204,23 @@ export async function itemPerImage(
 			const about = error instanceof GatewayError ? withDetails(error, task) : error;
 			if (!run.continuesOnFail) throw about;
 			const estimatedCost = costShare(cost, index, images.length);
-			const known = { charged: 'yes', model, prompt, estimatedCost, ...task } as const;
+			const known = { charged: 'yes', model, prompt, estimatedCost, usage, ...task } as const;
 			return failedItem(run.node, about, target.itemIndex, known);
 		}
 	};
-	return await Promise.all(images.map(itemOf));
+	return withUsageOnce(await Promise.all(images.map(itemOf)));
+}
+
+/**
+ * The items of a request with its usage on one of them, so that sums are right: the first that hasn't
+ * failed, or else the first one.
+ */
+function withUsageOnce(items: INodeExecutionData[]): INodeExecutionData[] {
+	const holder = items.find((item) => !isFailed(item)) ?? items[0];
+	for (const item of items) {
+		if (item !== holder) delete (detailsOf(item.json) ?? item.json).usage;
+	}
+	return items;
 }
 
 /** The items of an item's images, arranged as its settings say. */

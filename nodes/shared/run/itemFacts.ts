@@ -2,7 +2,7 @@ import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { readCharged, type Charged } from '../../../gateway/protocol/charged';
-import { isJsonObject } from '../../../util/json';
+import { isJsonObject, type JsonObject } from '../../../util/json';
 import type { RequestFacts } from './requestFacts';
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
@@ -16,6 +16,8 @@ export interface ItemFacts extends Pick<RequestFacts, 'model' | 'prompt' | 'esti
 	statusUrl?: string;
 	/** The address of a finished image. */
 	url?: string;
+	/** What the request used up, as the gateway counts it. */
+	usage?: JsonObject;
 }
 
 /**

@@ -40,7 +40,7 @@ const chargedBy = (error: unknown): Charged =>
 /** The details of an error: what it says itself, and what is known of its item. */
 function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
 	const own = { ...problemOf(error), message: undefined, description: undefined };
-	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, url } = facts;
+	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, usage, url } = facts;
 	const charged = mostCharged([facts.charged, chargedBy(error)]);
 	return withoutUndefined({
 		charged,
@@ -51,6 +51,7 @@ function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
 		model,
 		prompt,
 		estimatedCost: charged === 'no' ? undefined : estimatedCost,
+		usage,
 		url,
 		...withoutUndefined(own),
 		outcome: outcomeOf(error),

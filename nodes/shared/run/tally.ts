@@ -39,11 +39,14 @@ export function costOf({ estimatedCost, pricePerImage }: RequestFacts, images: n
 	return rounded(pricePerImage * images);
 }
 
-/** Adds the images of a task, and corrects its cost, which was added when the wait for it began. */
+/**
+ * Adds the images of a task, and corrects its cost, which was added when the wait for it began, if it
+ * was known then.
+ */
 export function addImages(tally: Tally, facts: RequestFacts, images: number): void {
 	tally.images += images;
-	const { estimatedCost } = tally;
+	const { estimatedCost = 0 } = tally;
 	const cost = costOf(facts, images);
-	if (estimatedCost === undefined || cost === undefined) return;
+	if (cost === undefined) return;
 	tally.estimatedCost = rounded(Math.max(0, estimatedCost + cost - (facts.estimatedCost ?? 0)));
 }

@@ -1,5 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { type Task, taskKey } from '../../../gateway/responses/task';
+import { withoutUndefined } from '../../../util/json';
 import { fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
 import type { TaskOfItem } from './taskReference';
@@ -51,6 +52,28 @@ export function distinctWaits(waits: TaskWait[]): TaskWait[] {
 		typesOf.set(taskId, types.add(taskType));
 		return !isKnown;
 	});
+}
+
+/**
+ * Gives the waits for one task the same price: only one of their items may have it. A wait without a
+ * type is for any task with its ID.
+ */
+export function sharePrices(waits: TaskWait[]): void {
+	const known = new Map<string, Map<Task['taskType'], RequestFacts>>();
+	for (const { task, facts } of waits) {
+		if (facts.estimatedCost === undefined && facts.pricePerImage === undefined) continue;
+		const ofTask = known.get(task.taskId) ?? new Map<Task['taskType'], RequestFacts>();
+		if (!ofTask.has(task.taskType)) ofTask.set(task.taskType, facts);
+		known.set(task.taskId, ofTask);
+	}
+	for (const wait of waits) {
+		const { taskId, taskType } = wait.task;
+		const ofTask = known.get(taskId);
+		const [any] = taskType === undefined ? (ofTask?.values() ?? []) : [];
+		const { estimatedCost, pricePerImage } =
+			any ?? ofTask?.get(taskType) ?? ofTask?.get(undefined) ?? {};
+		wait.facts = { ...wait.facts, ...withoutUndefined({ estimatedCost, pricePerImage }) };
+	}
 }
 
 /**

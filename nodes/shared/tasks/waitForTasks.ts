@@ -15,6 +15,7 @@ import {
 	countTasks,
 	distinctWaits,
 	listTasks,
+	sharePrices,
 	withOutput,
 	type WaitEntry,
 	type TaskWait,
@@ -56,7 +57,7 @@ export async function waitForTasks(
 	{ toOutput, limitMs, known }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
-	const waits: Waits = { run, entries, toOutput, finished: new Set() };
+	const shared: Waits = { run, entries, toOutput, finished: new Set() };
 	const output = await runItems(run, count, {
 		prepare: (itemIndex) => {
 			const { image, wait } = read(itemIndex);
@@ -64,13 +65,15 @@ export async function waitForTasks(
 			return async () => {
 				if (image !== undefined) return await finishedImage(run, image);
 				if (wait === undefined) return [];
-				return await endOfWait(waits, itemIndex, run.gateway.waitFor(wait, limitMs));
+				return await endOfWait(shared, itemIndex, run.gateway.waitFor(wait, limitMs));
 			};
 		},
 		checkAll: () => {
 			// The number of tasks affects the pauses.
 			run.gateway.expect(allTasks(entries), countTasks(entries));
-			const all = distinctWaits(entries.flatMap(({ wait }) => wait ?? []));
+			const waits = entries.flatMap(({ wait }) => wait ?? []);
+			sharePrices(waits);
+			const all = distinctWaits(waits);
 			run.tally.tasks = all.length;
 			run.tally.estimatedCost = sumOf(all.map(({ facts }) => facts));
 			return [];
