@@ -154,7 +154,7 @@ describe('where images cannot be downloaded', () => {
 		const options = { oneItemPerRequest: false };
 		const { result } = await run(paths, 'continueRegularOutput', options);
 		const items = result.json(NODE);
-		const failed = items.flatMap(({ details }) => (details as IDataObject | undefined) ?? []);
+		const failed = items.flatMap(({ details }) => (details ? [details as IDataObject] : []));
 		expect([items.map(({ usage }) => usage), failed.map(({ usage }) => usage)]).toEqual(used);
 		const joined = await run(paths);
 		const [json] = joined.result.json(NODE) as [IDataObject];
