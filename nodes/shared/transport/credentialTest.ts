@@ -24,8 +24,11 @@ import { listingProblem, probeKey, type ProbeKey } from '../../../gateway/creden
 import { planModelNames } from '../../../gateway/models/modelNames';
 import { secretEraser } from '../../../gateway/protocol/account';
 import { faultFrom } from '../../../gateway/wire/faultFrom';
-import { plainHeaders } from '../../../gateway/wire/sendOnce';
+import { Requests } from '../../../gateway/wire/inFlight';
+import { isByteStream, readBody } from '../../../gateway/wire/responseBody';
+import { LARGEST_RESPONSE_BYTES, plainHeaders } from '../../../gateway/wire/sendOnce';
 
+/** For each request, from its beginning to the end of its response. */
 const TIMEOUT_MS = 15_000;
 
 /**
@@ -72,15 +75,26 @@ function headersFor(uri: string, credential: Credential, key?: ProbeKey): Record
 	return credentialHeaders(uri, credential, key === 'xApiKey' ? KEY_IN_OWN_HEADER : {});
 }
 
-/** Sends a request once. */
+/** A response of n8n's older request function. */
+interface ProbeResponse {
+	statusCode: number;
+	headers?: Record<string, string>;
+	/** A stream. */
+	body: unknown;
+}
+
+/**
+ * Sends a request once. The whole of it has a deadline, and its response the limit of all others: n8n
+ * runs the test in its main process, and its function only limits for how long nothing arrives.
+ */
 async function sendProbe(
 	helpers: ICredentialTestFunctions['helpers'],
 	credential: Credential,
 	uri: string,
 	{ method, headers }: RequestPlan,
 ): Promise<Outcome> {
-	try {
-		const response = (await helpers.request({
+	const send = async (signal: AbortSignal): Promise<Outcome> => {
+		const sent = helpers.request({
 			method,
 			uri,
 			headers,
@@ -89,20 +103,36 @@ async function sendProbe(
 			followAllRedirects: false,
 			simple: false,
 			resolveWithFullResponse: true,
+			useStream: true,
 			timeout: TIMEOUT_MS,
-		})) as { statusCode: number; headers?: Record<string, string>; body: unknown };
-		const { body, statusCode: httpCode } = response;
-		const text = secretEraser(credential)(
-			typeof body === 'string' ? body : JSON.stringify(body ?? ''),
-		);
+		}) as Promise<ProbeResponse>;
+		const response = await endedBy(signal, sent);
+		const bytes = await readBody(response.body, LARGEST_RESPONSE_BYTES);
+		const text = secretEraser(credential)(bytes.toString());
 		return {
 			kind: 'response',
-			httpCode,
+			httpCode: response.statusCode,
 			headers: plainHeaders(response.headers ?? {}),
 			text,
 			json: parseJson(text),
 		};
-	} catch (error) {
-		return faultFrom(error);
-	}
+	};
+	return await new Requests().run(TIMEOUT_MS, send, faultFrom);
+}
+
+/** The response, which the signal ends: n8n's function takes none. One that comes later is ended too. */
+async function endedBy(signal: AbortSignal, sent: Promise<ProbeResponse>): Promise<ProbeResponse> {
+	const aborted = new Promise<never>((_, reject) => {
+		signal.addEventListener('abort', () => reject(signal.reason as Error));
+	});
+	const closing = sent.then(({ body }) => {
+		if (!isByteStream(body)) return;
+		// Without a listener, an error of the stream would end n8n.
+		body.on('error', () => undefined);
+		if (signal.aborted) body.destroy();
+		else signal.addEventListener('abort', () => void body.destroy());
+	});
+	// Its error is that of the request.
+	closing.catch(() => undefined);
+	return await Promise.race([sent, aborted]);
 }

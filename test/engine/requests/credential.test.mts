@@ -1,5 +1,9 @@
 /** The credential: its test, certificates, and where the key goes. */
-import '../fast-time.mjs';
+import { timeouts } from '../fast-time.mjs';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import { createGzip } from 'node:zlib';
 import { createRequire } from 'node:module';
 import type * as Core from 'n8n-core' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
@@ -174,6 +178,76 @@ describe('the test behind the button', () => {
 			'Error',
 			"The server rejected the test request (400): x-provider is required for *** with Bearer ***. Check 'API Key', 'Base URL', and 'Additional Headers' under 'Gateway Settings'.",
 		]);
+	});
+
+	describe('a response without an end', () => {
+		const BLANKS = Buffer.alloc(1024 * 1024, ' ');
+		/** Three times the limit, as fast as it is read. */
+		const pour = (to: Writable): void => {
+			let left = 192;
+			const more = (): void => {
+				while (left > 0) {
+					left -= 1;
+					if (!to.write(BLANKS)) return void to.once('drain', more);
+				}
+				to.end();
+			};
+			more();
+		};
+
+		test.each([200, 401, 404, 503])(
+			'%d, a blank at a time: ends at its deadline',
+			async (status) => {
+				const slow = await opened(
+					serve((_, response) => {
+						response.writeHead(status).flushHeaders();
+						const timer = setInterval(() => response.write(' '), 5);
+						response.once('close', () => clearInterval(timer));
+					}),
+				);
+				const restore = timeouts('fast');
+				const { status: verdict, message } = await withKey(KEY, { baseUrl: slow.url });
+				restore();
+				expect([verdict, message]).toEqual([
+					'Error',
+					expect.stringMatching(/time limit|timed out/i),
+				]);
+				expect(slow.requests).toHaveLength(1);
+			},
+		);
+
+		test('headers that do not come: ends at its deadline, and so does a response after it', async () => {
+			let late: ServerResponse | undefined;
+			const closed: Array<Promise<unknown>> = [];
+			const slow = await opened(
+				serve((_, response) => {
+					late = response;
+					closed.push(once(response, 'close'));
+				}),
+			);
+			const restore = timeouts('fast');
+			expect((await withKey(KEY, { baseUrl: slow.url })).status).toBe('Error');
+			restore();
+			late!.write('{');
+			await Promise.all(closed);
+		});
+
+		test.each([
+			['as fast as it is read', {}],
+			['a gzip bomb', { 'content-encoding': 'gzip' }],
+		])('%s: ends at its limit', async (_, headers) => {
+			const fast = await opened(
+				serve((_request, response) => {
+					response.writeHead(404, headers);
+					if (!('content-encoding' in headers)) return pour(response);
+					const gzip = createGzip();
+					gzip.pipe(response);
+					pour(gzip);
+				}),
+			);
+			const { status, message } = await withKey(KEY, { baseUrl: fast.url });
+			expect([status, message]).toEqual(['Error', expect.stringMatching(/larger|too large/i)]);
+		});
 	});
 
 	test('the Media URL is tested as well, without the key', async () => {
