@@ -105,10 +105,14 @@ async function main(): Promise<void> {
 		for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
 	});
 	const progress = new Progress();
-	const started = await start(values, progress).finally(() => progress.end());
+	const started = await start(values, progress).catch((error: Error) => {
+		progress.end();
+		throw error;
+	});
 	const { server, target } = started;
 	try {
-		const lines = await furnish(started);
+		progress.update('Storing the examples');
+		const lines = await furnish(started).finally(() => progress.end());
 		console.log([...lines, '', 'Press Ctrl-C to end it; what you made is gone then.'].join('\n'));
 		await keepRunning(server, ended);
 		console.log('\nStopping n8n …');
