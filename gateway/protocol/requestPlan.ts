@@ -32,6 +32,8 @@ export interface RequestPlan {
 	inside?: FormFile[];
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
+	/** Whether it goes without the key, which it would carry otherwise. */
+	isKeyless?: boolean;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
 	isForeign?: boolean;
 }

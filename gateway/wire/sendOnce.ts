@@ -39,6 +39,8 @@ export interface SendOnceOptions {
 	addsKey?: boolean;
 	/** Reads the body of a response; by default as JSON, or as images where it may have some. */
 	read?: ReadBody;
+	/** How many redirects are followed; by default as many as are usual. */
+	mostRedirects?: number;
 }
 
 /**
@@ -68,7 +70,7 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const isImage = plan.call === 'download';
 		const api = plan.call === 'listing' ? account.media : account.base;
 		const request: AddressedRequest = { plan, url: isImage ? plan.path : planUrl(plan, api) };
-		const mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS;
+		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
 		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
 				const response = await requestAndRead(options, request, signal);
@@ -150,7 +152,7 @@ function wireRequest(
 	files?: WireBody,
 ): WireRequest {
 	const { method } = plan;
-	const withKey = !WITHOUT_KEY.includes(plan.call);
+	const withKey = !WITHOUT_KEY.includes(plan.call) && plan.isKeyless !== true;
 	const added = (): Record<string, string> => {
 		if (withKey) return addsKey ? {} : credentialHeaders(url, account, plan.headers);
 		return plan.isForeign ? {} : additionalHeaders(url, account);
