@@ -32,6 +32,11 @@ export interface RequestPlan {
 	inside?: FormFile[];
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
+	/**
+	 * How long somebody waits for the next attempt in all, in milliseconds; without it, as long as the
+	 * retry rules say.
+	 */
+	patienceMs?: number;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
 	isForeign?: boolean;
 }
