@@ -66,7 +66,8 @@ export class Gateway<Key = undefined> {
 
 	private readonly limits: RunLimits;
 
-	private readonly clock: StoppableClock;
+	/** The clock of the run, in milliseconds. */
+	readonly clock: StoppableClock;
 
 	private readonly requests = new Requests();
 

@@ -40,9 +40,14 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
 	return isImage(start) ?? isImage(fromRoot(start));
 }
 
-/** The MIME type of a PDF document by its first bytes; undefined for other files. */
+/**
+ * The MIME type of a PDF document by its first bytes, before which there may be a byte order mark and
+ * blanks; undefined for other files.
+ */
 export const detectPdf = (bytes: Uint8Array): 'application/pdf' | undefined =>
-	Buffer.from(bytes.subarray(0, 5)).toString('latin1') === '%PDF-' ? 'application/pdf' : undefined;
+	/^(\xef\xbb\xbf)?\s{0,50}%PDF-/.test(Buffer.from(bytes.subarray(0, 100)).toString('latin1'))
+		? 'application/pdf'
+		: undefined;
 
 /** A file in gzip, which is an image only if it is a compressed SVG. */
 const GZIP = '\x1f\x8b';

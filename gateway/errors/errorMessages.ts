@@ -42,7 +42,7 @@ const HOW_TO_FIND_OUT =
 /** The error for an outcome that is not a good response (docs/protocol.md, "Errors"). */
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
-	if (plan.paid && chargedAfter(outcome) === 'maybe') {
+	if (plan.paid && chargedAfter(outcome, plan.call) === 'maybe') {
 		return unknownOutcome({
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
 			description: HOW_TO_FIND_OUT,

@@ -1,12 +1,19 @@
 import type { Clock } from '../protocol/clock';
 import { errorFor } from '../errors/errorMessages';
-import { isGood, withLocationOnly, type GoodResponse, type Outcome } from '../protocol/outcome';
+import {
+	isGood,
+	isOverloaded,
+	withLocationOnly,
+	type GoodResponse,
+	type Outcome,
+} from '../protocol/outcome';
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
+import { requestedPauseMs } from '../protocol/retryAfter';
 import type { SendOnce } from '../wire/sendOnce';
 import { isQuotaRefusal } from '../responses/quota';
 import { KnownAddresses } from './knownAddresses';
 import type { RateLimiter, StartedRequest } from './rateLimiter';
-import { decideRetry, isRateLimited, retryAfter } from './retryPolicy';
+import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
 
 export interface ClientOptions {
 	/** Sends a plan once, unless a request brings a sender of its own. */
@@ -28,6 +35,18 @@ export interface Sent {
 	outcome: Outcome;
 	attempts: number;
 }
+
+/** Whether nobody waits for so many milliseconds. */
+type IsTooLong = (pauseMs: number) => boolean;
+
+/** The refusal of a request that isn't sent because of an earlier one's `Retry-After`. */
+const refusalFor = (pauseMs: number): Outcome => ({
+	kind: 'response',
+	httpCode: 429,
+	headers: { 'retry-after': String(Math.ceil(pauseMs / 1000)) },
+	text: '',
+	json: undefined,
+});
 
 export interface RequestOptions {
 	/** The sender of this request's attempts. */
@@ -61,7 +80,7 @@ export class Client {
 	 * @throws CanceledInQueue if the plan wasn't sent because no time was left
 	 */
 	async attempt(plan: FreePlan, timeLeftMs?: () => number): Promise<Outcome> {
-		return await this.attemptInTurn(plan, this.options.sendOnce, timeLeftMs);
+		return await this.attemptInTurn(plan, this.options.sendOnce, { timeLeftMs });
 	}
 
 	/** Sends a free plan as often as the retry rules allow (`decideRetry`), until a response is good. */
@@ -85,12 +104,19 @@ export class Client {
 		sendOnce = this.options.sendOnce,
 		isForPaid: boolean,
 	): Promise<Sent> {
-		const { clock, onRepeat, wallClock } = this.options;
+		const { clock, limiter, onRepeat, wallClock } = this.options;
 		let rateRefusals = 0;
 		let quotaRefusals = 0;
+		const patienceEndsAt = clock.now() + (plan.patienceMs ?? Infinity);
+		const isTooLong: IsTooLong = (pauseMs) =>
+			pauseMs > LONGEST_RETRY_AFTER_MS || clock.now() + pauseMs > patienceEndsAt;
+		// The gateway has told another request to wait for so long.
+		const pausedMs = limiter.pauseLeftMs;
+		if (clock.now() + pausedMs > patienceEndsAt)
+			return { outcome: refusalFor(pausedMs), attempts: 0 };
 		for (let attempts = 1; ; attempts += 1) {
-			const outcome = await this.attemptInTurn(plan, sendOnce);
-			if (isRateLimited(outcome)) rateRefusals += 1;
+			const outcome = await this.attemptInTurn(plan, sendOnce, { isTooLong });
+			if (isRateLimited(outcome, plan.call)) rateRefusals += 1;
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const decision = decideRetry({
 				plan,
@@ -104,7 +130,9 @@ export class Client {
 				nothingForMs: this.addresses.nothingForMs(plan, outcome, isForPaid),
 			});
 			if (!decision.again) return { outcome, attempts };
-			if (isRateLimited(outcome) && plan.call !== 'poll') onRepeat?.();
+			const pausedMs = decision.rateLimited ? limiter.pauseLeftMs : 0;
+			if (isTooLong(Math.max(pausedMs, decision.afterMs))) return { outcome, attempts };
+			if (isRateLimited(outcome, plan.call) && plan.call !== 'poll') onRepeat?.();
 			// After a rate limit refusal by the gateway, the rate limiter makes the pause.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}
@@ -114,41 +142,46 @@ export class Client {
 	private async attemptInTurn(
 		plan: RequestPlan,
 		sendOnce: SendOnce,
-		timeLeftMs?: () => number,
+		{ timeLeftMs, isTooLong }: { timeLeftMs?: () => number; isTooLong?: IsTooLong },
 	): Promise<Outcome> {
 		let timeoutMs: number | undefined;
 		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
 		return await this.options.limiter.run(async (started) => {
 			const outcome = await sendOnce(plan, timeoutMs);
-			this.note(plan, outcome, started);
-			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome);
+			this.note(plan, outcome, started, isTooLong);
+			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome, plan.call);
 			return outcome;
 		}, isWanted);
 	}
 
 	/** Records what an outcome says about the address and the gateway's rate limit. */
-	private note(plan: RequestPlan, outcome: Outcome, started: StartedRequest): void {
+	private note(
+		plan: RequestPlan,
+		outcome: Outcome,
+		started: StartedRequest,
+		isTooLong: IsTooLong = (pauseMs) => pauseMs > LONGEST_RETRY_AFTER_MS,
+	): void {
 		const { limiter, onRepeat, wallClock } = this.options;
 		this.addresses.note(plan, outcome);
 		// An image may be on any host, whose responses say nothing about the gateway.
 		if (plan.call === 'download') return;
-		if (outcome.kind !== 'response' || outcome.httpCode >= 500) return;
-		if (!isRateLimited(outcome)) {
-			// An error response also counts as accepted by the rate limit.
-			if (outcome.httpCode !== 429) limiter.accepted();
+		if (outcome.kind !== 'response') return;
+		if (!isRateLimited(outcome, plan.call)) {
+			// An error response of the gateway also counts as accepted by the rate limit.
+			if (outcome.httpCode < 500 && outcome.httpCode !== 429) limiter.accepted();
 			return;
 		}
 		// Polls count here and not in `request`, because the poller sends its polls by `attempt`.
 		if (plan.call === 'poll') onRepeat?.();
-		const { pauseMs, isTooLong } = retryAfter(outcome, wallClock());
+		const pauseMs = requestedPauseMs(outcome, wallClock()) ?? 0;
 		// A pause that is too long to be waited for is that of this request alone.
-		if (!isTooLong) limiter.refused(started, pauseMs);
+		if (!isTooLong(pauseMs)) limiter.refused(started, pauseMs);
 	}
 }
 
 /** The good response of a paid plan. @throws GatewayError if there is none */
 function responseOf(plan: PaidPlan, { outcome, attempts }: Sent): GoodResponse {
 	const response = withLocationOnly(outcome);
-	if (isGood(response)) return response;
+	if (isGood(response) && !isOverloaded(response, plan.call)) return response;
 	throw errorFor(plan, outcome, attempts);
 }

@@ -137,6 +137,11 @@ export class RateLimiter {
 		this.pauseEndsAt = this.retryAfterEndsAt = known?.retryAfterEndsAt ?? 0;
 	}
 
+	/** The milliseconds until the present pause ends; negative if there is none. */
+	get pauseLeftMs(): number {
+		return this.pauseEndsAt - this.options.clock.now();
+	}
+
 	/** The state for the next limiter of the same gateway and account. */
 	rateState(): RateState | undefined {
 		// A limit that the user has set is no knowledge of the gateway.

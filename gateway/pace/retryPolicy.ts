@@ -1,7 +1,7 @@
 import { requestedPauseMs } from '../protocol/retryAfter';
-import { isGood, type Outcome } from '../protocol/outcome';
+import { isGood, isOverloaded, type Outcome } from '../protocol/outcome';
 import type { Fault } from '../protocol/networkFault';
-import type { RequestPlan } from '../protocol/requestPlan';
+import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../responses/quota';
 
 const FIRST_PAUSE_MS = 1000;
@@ -23,9 +23,10 @@ export type Decision =
 	/** `rateLimited`: the rate limiter makes the pause, for all requests to the gateway. */
 	| { again: true; afterMs: number; rateLimited: boolean };
 
-/** Whether an outcome is a 429 for the rate limit, not for quota. */
-export function isRateLimited(outcome: Outcome): boolean {
-	return outcome.kind === 'response' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
+/** Whether a gateway takes no more for now: a 429 for the rate limit, not for quota, or an overload. */
+export function isRateLimited(outcome: Outcome, call?: Call): boolean {
+	const is429 = outcome.kind === 'response' && outcome.httpCode === 429;
+	return isOverloaded(outcome, call) || (is429 && !isQuotaRefusal(outcome));
 }
 
 const isFault =
@@ -45,7 +46,7 @@ interface RetryRule {
 	paid: number;
 	free: number;
 	/** Whether the rule applies to an outcome. */
-	after: (outcome: Outcome) => boolean;
+	after: (outcome: Outcome, call?: Call) => boolean;
 	/** The counter that is compared with the maximum; by default all attempts but those refused for the rate. */
 	counted?: 'quotaRefusals' | 'refusalsInARow';
 	/** Whether the pause applies to all requests to the gateway. */
@@ -59,6 +60,8 @@ interface RetryRule {
  */
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [
+	// Before a good outcome: an error can come in place of a message, with a success status.
+	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isOverloaded, counted: 'refusalsInARow', rateLimited: true },
 	{ paid: 0,  free: 0,  after: isGood },
 	{ paid: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
 	// The send rate adapts, so more attempts help.
@@ -74,8 +77,8 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 0,  free: 0,  after: () => true },
 ];
 
-const ruleFor = (outcome: Outcome): RetryRule =>
-	RETRY_RULES.find(({ after }) => after(outcome)) as RetryRule;
+const ruleFor = (outcome: Outcome, call?: Call): RetryRule =>
+	RETRY_RULES.find(({ after }) => after(outcome, call)) as RetryRule;
 
 /** Whether a retry of a free request may succeed a little later. */
 export function isTransient(outcome: Outcome): boolean {
@@ -148,7 +151,7 @@ export function isLikelyWrongAddress(outcome: Outcome): boolean {
  */
 export function decideRetry(attempted: Attempted): Decision {
 	const { plan, outcome, random, nowMs, nothingForMs } = attempted;
-	const rule = ruleFor(outcome);
+	const rule = ruleFor(outcome, plan.call);
 	const tries = attempted.attempts - attempted.rateRefusals;
 	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
 	if (counted >= (plan.paid ? rule.paid : rule.free)) return { again: false };

@@ -34,6 +34,11 @@ export interface RequestPlan {
 	paid: boolean;
 	/** Whether it goes without the key, which it would carry otherwise. */
 	isKeyless?: boolean;
+	/**
+	 * How long somebody waits for the next attempt in all, in milliseconds; without it, as long as the
+	 * retry rules say.
+	 */
+	patienceMs?: number;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
 	isForeign?: boolean;
 }

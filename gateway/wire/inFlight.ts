@@ -14,10 +14,22 @@ export class Requests {
 
 	private readonly inFlight = new Set<AbortController>();
 
+	/** When a part of a streamed response has arrived. */
+	private lastPartAt = -Infinity;
+
+	/** @param now the clock of streamed responses, in milliseconds */
+	constructor(private readonly now = () => 0) {}
+
+	/** A part of a streamed response has arrived: from now on, its deadline begins anew. */
+	partArrived(): void {
+		this.lastPartAt = this.now();
+	}
+
 	/**
 	 * Runs one request that ends at its deadline, or when the run is stopped.
 	 *
-	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response
+	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response; of a
+	 *   streamed one, for each part (`partArrived`)
 	 * @param faultFrom the fault behind an error other than these two ends
 	 * @throws RunEnded when the run was stopped
 	 */
@@ -28,10 +40,18 @@ export class Requests {
 	): Promise<Outcome> {
 		const controller = new AbortController();
 		const { signal } = controller;
-		// The time until a deadline may be a fraction, which this function rejects.
-		const timer = AbortSignal.timeout(Math.ceil(timeoutMs));
-		const onTimeout = (): void => controller.abort(TIMED_OUT);
-		timer.addEventListener('abort', onTimeout);
+		let timer: AbortSignal | undefined;
+		const onTimeout = (): void => {
+			const leftMs = this.lastPartAt + timeoutMs - this.now();
+			if (leftMs > 0) startTimer(leftMs);
+			else controller.abort(TIMED_OUT);
+		};
+		const startTimer = (ms: number): void => {
+			// The time until a deadline may be a fraction, which this function rejects.
+			timer = AbortSignal.timeout(Math.ceil(ms));
+			timer.addEventListener('abort', onTimeout);
+		};
+		startTimer(timeoutMs);
 		this.inFlight.add(controller);
 		try {
 			return await send(signal);
@@ -45,7 +65,7 @@ export class Requests {
 			const fault = chargedAfter(outcome) === 'no' ? 'connectTimeout' : 'timeout';
 			return { ...outcome, fault, detail: '' };
 		} finally {
-			timer.removeEventListener('abort', onTimeout);
+			timer?.removeEventListener('abort', onTimeout);
 			this.inFlight.delete(controller);
 		}
 	}

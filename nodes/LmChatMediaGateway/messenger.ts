@@ -1,19 +1,19 @@
-import { messageHints } from '../../gateway/errors/messageAdvice';
 import type { Conversation } from '../../gateway/messages/chat';
 import { readChatResponse, type ChatResponse } from '../../gateway/messages/chatResponse';
-import { planMessage, type MessageSettings } from '../../gateway/messages/message';
+import { hintsOf, planMessage, type MessageSettings } from '../../gateway/messages/message';
+import { readStreamedResponse } from '../../gateway/messages/streamedResponse';
 import { keepTurn, restoreTurns, type StoredTurn } from '../../gateway/messages/thinkingHistory';
-import { requestFingerprint } from '../../gateway/protocol/fingerprint';
-import { chargedAfter } from '../../gateway/protocol/outcome';
+import { unknownOutcome } from '../../gateway/protocol/gatewayError';
 import type { PaidPlan } from '../../gateway/protocol/requestPlan';
-import { GatewayError, type Problem, unknownOutcome } from '../../gateway/protocol/gatewayError';
+import { RunEnded } from '../../gateway/protocol/runEnded';
+import type { SendOnce } from '../../gateway/wire/sendOnce';
+import { Requests } from '../../gateway/wire/inFlight';
+import { digestOf } from '../../util/digest';
 import { nonEmptyString, type JsonObject } from '../../util/json';
 import type { Run } from '../shared/run/runContext';
-import { Requests } from '../../gateway/wire/inFlight';
-import type { ChatPaymentLog } from './chatPaymentLog';
-import { readStreamedResponse } from '../../gateway/messages/streamedResponse';
-import { digestOf } from '../../util/digest';
-import { RunEnded } from '../../gateway/protocol/runEnded';
+
+/** How long a person in a chat waits for a message that is refused: a fallback model may answer. */
+const PATIENCE_MS = 30_000;
 
 /** How the response to a message arrives. */
 export interface MessageCall {
@@ -26,12 +26,13 @@ export interface MessageCall {
 /** A message of a chat, whose turns are restored before it is sent. */
 export type ChatRequest = MessageSettings & Conversation;
 
-/** Sends the messages of a chat, each of them once. */
+/**
+ * Sends the messages of a chat. It keeps no record of them: whoever runs the agent or chain again, as
+ * Retry On Fail does, sends its messages again.
+ */
 export class Messenger {
 	/** Ends the calls in progress when the model is closed. */
 	private readonly closing = new AbortController();
-
-	private readonly inProgress = new Set<Promise<ChatResponse>>();
 
 	/**
 	 * @param storedTurns the turns that must go back unchanged; they outlive the model
@@ -40,83 +41,45 @@ export class Messenger {
 	constructor(
 		private readonly run: Run,
 		private readonly storedTurns: StoredTurn[],
-		private readonly payments: ChatPaymentLog,
 		private readonly addHint: (hint: string) => void,
 	) {}
 
 	/**
-	 * Sends a message, unless an earlier try has paid for it.
+	 * Sends a message.
 	 *
-	 * @throws GatewayError, UnknownOutcomeError where it may have been charged, or RunEnded when the
+	 * @throws GatewayError, with the code `outcomeUnknown` where it may have been charged, or RunEnded when the
 	 *   execution was stopped
 	 */
 	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
-		const sending = this.payments.during(async () => await this.sendOrReuse(request, call));
-		this.inProgress.add(sending);
-		try {
-			const response = await sending;
-			if (response.finishReason === 'length') {
-				this.addHint("A response was cut off at 'Max Tokens' of the chat model.");
-			}
-			const { withoutKeyInContent } = this.run.gateway.account;
-			if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
-			// From the whole text, because a key may be split across several blocks.
-			const parts = response.parts.map((part) =>
-				'text' in part ? { ...part, text: withoutKeyInContent(part.text) } : part,
-			);
-			return { ...response, parts };
-		} finally {
-			this.inProgress.delete(sending);
-		}
+		const { run, storedTurns } = this;
+		const { id: account, withoutKeyInContent } = run.gateway.account;
+		const model = digestOf([account, request.model]);
+		const turns = restoreTurns(storedTurns, request.messages, model);
+		const message = { ...request, messages: turns };
+		const plan = { ...planMessage(message), patienceMs: PATIENCE_MS };
+		hintsOf(message).forEach(this.addHint);
+		const body = await this.request(plan, call);
+		const response = readChatResponse(body, digestOf([plan.body, body]));
+		keepTurn(storedTurns, { model, turns, blocks: response.content, ids: response.callIds });
+		if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
+		// From the whole text, because a key may be split across several blocks.
+		const parts = response.parts.map((part) =>
+			'text' in part ? { ...part, text: withoutKeyInContent(part.text) } : part,
+		);
+		return { ...response, parts };
 	}
 
 	/** Called when the model isn't needed any more. */
-	async close(): Promise<void> {
+	close(): void {
 		this.closing.abort();
-		// The outcomes of calls in progress are recorded before the next try.
-		await Promise.allSettled(this.inProgress);
-		this.payments.close();
 	}
 
-	private async sendOrReuse(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
-		const { run, storedTurns, payments } = this;
-		const { id: account } = run.gateway.account;
-		const model = digestOf([account, request.model]);
-		const turns = restoreTurns(storedTurns, request.messages, model);
-		const plan = planMessage({ ...request, messages: turns });
-		messageHints(plan.body ?? {}).forEach(this.addHint);
-		// A streamed message and one that isn't streamed are the same payment.
-		const unstreamed = { ...plan, body: { ...plan.body, stream: undefined } };
-		const fingerprint = requestFingerprint(unstreamed, account);
-		const read = (body: JsonObject): ChatResponse =>
-			readChatResponse(body, digestOf([fingerprint, body]));
-		const before = payments.take(fingerprint);
-		if (before !== undefined) {
-			this.addHint(PAID_BEFORE);
-			return read(before);
-		}
-		try {
-			const message = await this.request(plan, call);
-			const response = read(message);
-			keepTurn(storedTurns, { model, turns, blocks: response.content, ids: response.callIds });
-			payments.add(fingerprint, { message });
-			return response;
-		} catch (error) {
-			const failure =
-				error instanceof GatewayError || error instanceof RunEnded
-					? error
-					: unknownOutcome(UNREADABLE);
-			if (failure instanceof GatewayError && failure.code === 'outcomeUnknown') {
-				payments.add(fingerprint, { unknown: failure.problem });
-			}
-			throw failure;
-		}
-	}
-
+	/** Gets the response to a message, unless the agent or a Stop ends the call before. */
 	private async request(plan: PaidPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
 		const { run } = this;
 		const { createKeyFilter } = run.gateway.account;
-		const requests = new Requests();
+		const requests = new Requests(() => run.gateway.clock.now());
+		const onPart = (): void => requests.partArrived();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);
 		const ended = new Promise<never>((_, reject) => {
 			const end = (): void => {
@@ -131,47 +94,22 @@ export class Messenger {
 		const { client, sendOnce } = run.gateway.payer({
 			requests,
 			read: async (response, chunks) =>
-				await readStreamedResponse(response, { onText, createKeyFilter, chunks }),
+				await readStreamedResponse(response, { onText, onPart, createKeyFilter, chunks }),
 		});
-		let mayBeCharged = false;
+		// Between two attempts there is no request to abort.
+		const attempt: SendOnce = async (...args) =>
+			signal.aborted ? await ended : await sendOnce(...args);
+		const sending = client.requestPaid(plan, attempt);
 		try {
-			const { json } = await Promise.race([
-				client.requestPaid(plan, async (...args) => {
-					// Between two attempts there is no request to abort.
-					if (signal.aborted) return await ended;
-					mayBeCharged = true;
-					const outcome = await sendOnce(...args);
-					mayBeCharged = chargedAfter(outcome) === 'maybe';
-					return outcome;
-				}),
-				ended,
-			]);
-			return json;
+			return (await Promise.race([sending, ended])).json;
 		} catch (error) {
 			if (!(error instanceof RunEnded) || run.gateway.isStopped()) throw error as Error;
-			const response = nonEmptyString(requests.arriving.get(plan)?.());
-			throw mayBeCharged ? unknownOutcome({ ...GIVEN_UP, response }) : new GatewayError(NOT_SENT);
+			const unknown = unknownOutcome({
+				message: 'The outcome is unknown: the agent ended the call before the response arrived',
+				description: 'You may have been charged for the message.',
+				response: nonEmptyString(requests.arriving.get(plan)?.()),
+			});
+			throw unknown as Error;
 		}
 	}
 }
-
-const PAID_BEFORE =
-	'An earlier try had already paid for a message, so its response was used again. To get another response, run the workflow again.';
-
-const MAY_BE_CHARGED =
-	"You may have been charged, so the message wasn't sent again. Check the usage log in the gateway's console before you send it again.";
-
-const GIVEN_UP: Problem = {
-	message: 'The outcome is unknown: the agent ended the call before the response arrived',
-	description: MAY_BE_CHARGED,
-};
-
-const UNREADABLE: Problem = {
-	message: "The gateway accepted the message, but its response can't be read",
-	description: MAY_BE_CHARGED,
-};
-
-const NOT_SENT: Problem = {
-	message: 'The agent ended the call before the message was accepted',
-	description: "You weren't charged.",
-};

@@ -1,8 +1,8 @@
 import { withoutUndefined, type JsonObject } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
-import { CUT_OFF, readJsonOf } from '../../gateway/messages/jsonResponse';
+import { readJsonOf } from '../../gateway/messages/jsonResponse';
 import { readMessage, type MessageResponse, type Turn } from '../../gateway/messages/message';
-import { missingTextHint } from '../../gateway/messages/missingText';
+import { responseHint } from '../../gateway/messages/responseHint';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 
 /** How an item wants the response to its message. */
@@ -18,14 +18,6 @@ export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
 	outputJson: item.options.switch('outputJson', 'Output Content as JSON', false),
 	keepImages: item.options.switch('keepImages', 'Keep Images in Messages', false),
 });
-
-/** What a person should know of a response; undefined if it is as it should be. */
-export function responseHint(message: JsonObject): string | undefined {
-	const { stopReason = '' } = readMessage(message) ?? {};
-	return CUT_OFF.has(stopReason)
-		? "A response was cut off at 'Max Tokens'."
-		: missingTextHint(message);
-}
 
 /**
  * The output of a message.
@@ -45,11 +37,20 @@ export function messageOutput(
 	const json = outputJson ? readJsonOf(response, hint) : undefined;
 	const output = simplify
 		? simplified(response, json, turns, forTool)
-		: withoutUndefined({ ...message, json });
+		: unsimplified(message, json);
 	// An agent sees no hints.
 	if (forTool)
 		return withoutInlineImages(withoutUndefined({ ...output, note: hint })) as JsonObject;
 	return output;
+}
+
+/**
+ * The response as it came. n8n takes an item with an `error` for a failed one, whatever is in it, and
+ * with Retry On Fail would pay for it again.
+ */
+function unsimplified({ error, ...message }: JsonObject, json: unknown): JsonObject {
+	const isNone = error === undefined || error === null || error === false;
+	return withoutUndefined({ ...message, json, [isNone ? 'error' : 'responseError']: error });
 }
 
 /** The simplified response, with the conversation so far for the next turn. */

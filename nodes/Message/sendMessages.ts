@@ -1,11 +1,17 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { messageHints } from '../../gateway/errors/messageAdvice';
-import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/messages/message';
+import {
+	hintsOf,
+	planMessage,
+	promptOf,
+	readMessage,
+	type Turn,
+} from '../../gateway/messages/message';
 import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
 import type { PaidPlan } from '../../gateway/protocol/requestPlan';
-import { requestFingerprint } from '../../gateway/protocol/fingerprint';
 import { paidBefore, pay } from '../../gateway/pay';
+import { requestFingerprint } from '../../gateway/protocol/fingerprint';
+import { responseHint } from '../../gateway/messages/responseHint';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -17,12 +23,7 @@ import type { RequestFacts } from '../shared/run/requestFacts';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { blocksWithBytes, readMessageFiles } from './messageImages';
-import {
-	messageOutput,
-	readMessageTarget,
-	responseHint,
-	type MessageTarget,
-} from './messageOutput';
+import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
 import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
 import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
 
@@ -110,6 +111,13 @@ async function prepareMessage(
 	const draft = readMessageDraft(item);
 	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptOf(draft.added) });
 	const files = readInputKind(item) === 'image' ? await readMessageFiles(item, run) : [];
+	if (
+		readInputKind(item) === 'image' &&
+		files.length === 0 &&
+		promptOf(draft.added) === undefined
+	) {
+		throw item.refusal('The item has neither an image nor a prompt', 'Give it one of them.');
+	}
 	const request = messageRequest(
 		draft,
 		files.map(({ block }) => block),
@@ -118,7 +126,7 @@ async function prepareMessage(
 		request,
 		files.flatMap(({ file }) => file ?? []),
 	);
-	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
+	hintsOf(request).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
 	const account = run.gateway.account.id;
 	paymentLog.identify(itemIndex, account, requestFingerprint(plan, account));

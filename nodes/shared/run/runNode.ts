@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { describeFailure, withAdvice, withFailures } from './failedOutput';
+import { answerOfTool, describeFailure, withAdvice, withFailures } from './failedOutput';
 import { FREE_ITEMS, type KnownItems } from './itemFacts';
 import { resultOfFailure } from './itemRunner';
 import { finalError } from './nodeErrors';
@@ -32,7 +32,10 @@ export async function runNode(
 		}
 		const node = context.getNode();
 		if (!context.continueOnFail()) {
-			throw withAdvice(context, finalError(node, error, known), known);
+			const failure = withAdvice(context, finalError(node, error, known), known);
+			const answer = answerOfTool(context, failure);
+			if (answer === undefined) throw failure;
+			return answer;
 		}
 		const results = context
 			.getInputData()

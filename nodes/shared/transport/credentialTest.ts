@@ -24,6 +24,8 @@ export async function testMediaGateway(
 		: { status: 'OK', message: verdict.good };
 }
 
+const SILENCE_MS = 15_000;
+
 /** A response of n8n's older request function. */
 interface TestResponse {
 	statusCode: number;
@@ -46,6 +48,8 @@ const testTransport =
 			simple: false,
 			resolveWithFullResponse: true,
 			useStream: true,
+			// n8n's function takes no signal: this ends a connection on which nothing arrives.
+			timeout: SILENCE_MS,
 		}) as Promise<TestResponse>;
 		const { statusCode, headers: received = {}, body } = await endedBy(signal, sent);
 		return { httpCode: statusCode, headers: received, body };
