@@ -197,9 +197,27 @@ export class Gateway<Key = undefined> {
 		wait: W,
 		limitMs?: number,
 	): Promise<FinishedTask<W> | OpenTask<W>> {
+		return await this.taskWaiter().wait(wait, limitMs);
+	}
+
+	/**
+	 * Polls a task until a poll gets a result about it, for a wait that is continued later. A task whose
+	 * deadline is over counts as still open then.
+	 *
+	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
+	 */
+	async check<W extends WaitFor>(wait: W): Promise<FinishedTask<W> | OpenTask<W>> {
+		return await this.taskWaiter().check(wait);
+	}
+
+	private taskWaiter(): TaskWaiter {
 		const { pollIntervalMs = POLL_INTERVAL_MS } = this.ports;
-		this.waiter ??= new TaskWaiter(this.waiting, pollIntervalMs, this.expected, this.tasks);
-		return await this.waiter.wait(wait, limitMs);
+		return (this.waiter ??= new TaskWaiter(
+			this.waiting,
+			pollIntervalMs,
+			this.expected,
+			this.tasks,
+		));
 	}
 
 	/** The state of a task, finished or not. @throws GatewayError with the task's ID */

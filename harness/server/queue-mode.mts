@@ -125,7 +125,11 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 export class Queue {
 	main!: N8nServer;
 	readonly workers: N8nServer[] = [];
-	private readonly services: ChildProcess[] = [];
+	/** The services by name, each with what starts it. */
+	private readonly services = new Map<
+		string,
+		{ child: ChildProcess; start: () => Promise<void> }
+	>();
 
 	constructor(private readonly folder: string) {}
 
@@ -142,8 +146,19 @@ export class Queue {
 	async dispose(): Promise<void> {
 		await Promise.all(this.workers.map(async (worker) => await worker.dispose()));
 		await this.main?.dispose();
-		for (const service of this.services) await end(service);
+		for (const { child } of this.services.values()) await end(child);
 		fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+	}
+
+	/**
+	 * Ends a service and starts it again on its data and port. Redis forgets what it had.
+	 * @param milliseconds for how long it is away
+	 */
+	async outage(name: 'redis' | 'postgres', milliseconds: number): Promise<void> {
+		const { child, start } = this.services.get(name)!;
+		await end(child);
+		await sleep(milliseconds);
+		await start();
 	}
 
 	/** For startQueue: starts Redis without persistence, and gives its port. */
@@ -180,6 +195,7 @@ export class Queue {
 		owner?: { uid: number; gid: number },
 	): Promise<void> {
 		const logFile = path.join(this.folder, `${name}.log`);
+		const start = async () => await this.startService(name, program, args, port, owner);
 		const log = fs.openSync(logFile, 'a');
 		const user = owner ? [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'] : [];
 		// It goes when the tests have died without stopping it.
@@ -188,7 +204,7 @@ export class Queue {
 			stdio: ['ignore', log, log],
 		});
 		fs.closeSync(log);
-		this.services.push(child);
+		this.services.set(name, { child, start });
 		for (const deadline = Date.now() + READY_MS; !(await listens(port)); await sleep(50)) {
 			if (child.exitCode !== null || Date.now() > deadline) {
 				throw new Error(`${name} did not start\n${fs.readFileSync(logFile, 'utf8').slice(-2_000)}`);
