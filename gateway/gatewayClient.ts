@@ -263,7 +263,7 @@ export class Gateway<Key = undefined> {
 	}
 
 	private get journal(): Journal<Key> {
-		return this.ports.journal ?? (UNRECORDED as Journal<unknown, never>);
+		return this.ports.journal ?? UNRECORDED;
 	}
 
 	private createSendOnce(own: SendOnceOverrides): SendOnce {

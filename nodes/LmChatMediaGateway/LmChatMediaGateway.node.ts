@@ -27,7 +27,7 @@ import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
 import { forbiddenField, withoutFields, type Forbidden } from '../shared/parameters/requestFields';
 import { addHints, openRun } from '../shared/run/runContext';
-import { Messenger } from './messenger';
+import { Messenger } from '../../gateway/messages/messenger';
 import { withCompleteMessages, type AdaptedModel } from './completeMessages';
 import { GatewayChatModel } from './gatewayChatModel';
 
@@ -82,7 +82,7 @@ export class LmChatMediaGateway implements INodeType {
 			run.hints.add(hint);
 		};
 		if (hasOtherModels(context)) addHint(ONE_MODEL);
-		const messenger = new Messenger(run, storedTurns(context), addHint);
+		const messenger = new Messenger(run.gateway, storedTurns(context), addHint);
 		const { getParametersJsonSchema: schemaOf } = sdk;
 		const model = new GatewayChatModel({ run, settings, messenger, schemaOf, itemIndex });
 		// The SDK may have the types of another n8n version.

@@ -16,7 +16,7 @@ import { withOwnNames, type WireNames } from '../../gateway/messages/wireNames';
 import { nodeError } from '../shared/run/nodeErrors';
 import { RunEnded } from '../../gateway/protocol/runEnded';
 import type { Run } from '../shared/run/runContext';
-import type { ChatRequest, Messenger } from './messenger';
+import type { ChatRequest, Messenger } from '../../gateway/messages/messenger';
 
 /** The parts that all copies of a model share; each copy has its own tools. */
 export interface Session {

@@ -1,16 +1,28 @@
-import type { Conversation } from '../../gateway/messages/chat';
-import { readChatResponse, type ChatResponse } from '../../gateway/messages/chatResponse';
-import { hintsOf, planMessage, type MessageSettings } from '../../gateway/messages/message';
-import { readStreamedResponse } from '../../gateway/messages/streamedResponse';
-import { keepTurn, restoreTurns, type StoredTurn } from '../../gateway/messages/thinkingHistory';
-import { unknownOutcome } from '../../gateway/protocol/gatewayError';
-import type { PaidPlan } from '../../gateway/protocol/requestPlan';
-import { RunEnded } from '../../gateway/protocol/runEnded';
-import type { SendOnce } from '../../gateway/wire/sendOnce';
-import { Requests } from '../../gateway/wire/inFlight';
 import { digestOf } from '../../util/digest';
 import { nonEmptyString, type JsonObject } from '../../util/json';
-import type { Run } from '../shared/run/runContext';
+import { UNRECORDED } from '../journal';
+import { pay, type Payer } from '../pay';
+import type { Account } from '../protocol/account';
+import type { Clock } from '../protocol/clock';
+import { unknownOutcome } from '../protocol/gatewayError';
+import type { PaidPlan } from '../protocol/requestPlan';
+import { RunEnded } from '../protocol/runEnded';
+import { Requests } from '../wire/inFlight';
+import type { SendOnce, SendOnceOverrides } from '../wire/sendOnce';
+import type { Conversation } from './chat';
+import { readChatResponse, type ChatResponse } from './chatResponse';
+import { hintsOf, planMessage, type MessageSettings } from './message';
+import { readStreamedResponse } from './streamedResponse';
+import { keepTurn, restoreTurns, type StoredTurn } from './thinkingHistory';
+
+/** What a chat needs of its run's gateway. */
+export interface ChatGateway {
+	account: Account;
+	clock: Pick<Clock, 'now'>;
+	payer(own: SendOnceOverrides): Payer;
+	stopped: Promise<never>;
+	isStopped(): boolean;
+}
 
 /** How long a person in a chat waits for a message that is refused: a fallback model may answer. */
 const PATIENCE_MS = 30_000;
@@ -39,7 +51,7 @@ export class Messenger {
 	 * @param addHint shows a hint to the user once
 	 */
 	constructor(
-		private readonly run: Run,
+		private readonly gateway: ChatGateway,
 		private readonly storedTurns: StoredTurn[],
 		private readonly addHint: (hint: string) => void,
 	) {}
@@ -51,8 +63,8 @@ export class Messenger {
 	 *   execution was stopped
 	 */
 	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
-		const { run, storedTurns } = this;
-		const { id: account, withoutKeyInContent } = run.gateway.account;
+		const { gateway, storedTurns } = this;
+		const { id: account, withoutKeyInContent } = gateway.account;
 		const model = digestOf([account, request.model]);
 		const turns = restoreTurns(storedTurns, request.messages, model);
 		const message = { ...request, messages: turns };
@@ -76,9 +88,9 @@ export class Messenger {
 
 	/** Gets the response to a message, unless the agent or a Stop ends the call before. */
 	private async request(plan: PaidPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
-		const { run } = this;
-		const { createKeyFilter } = run.gateway.account;
-		const requests = new Requests(() => run.gateway.clock.now());
+		const { gateway } = this;
+		const { createKeyFilter } = gateway.account;
+		const requests = new Requests(() => gateway.clock.now());
 		const onPart = (): void => requests.partArrived();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);
 		const ended = new Promise<never>((_, reject) => {
@@ -86,24 +98,25 @@ export class Messenger {
 				reject(new RunEnded('The call was ended'));
 				requests.abort();
 			};
-			run.gateway.stopped.catch(end);
+			gateway.stopped.catch(end);
 			signal.addEventListener('abort', end, { once: true });
 			if (signal.aborted) end();
 		});
 		ended.catch(() => undefined);
-		const { client, sendOnce } = run.gateway.payer({
+		const payer = gateway.payer({
 			requests,
 			read: async (response, chunks) =>
 				await readStreamedResponse(response, { onText, onPart, createKeyFilter, chunks }),
 		});
 		// Between two attempts there is no request to abort.
-		const attempt: SendOnce = async (...args) =>
-			signal.aborted ? await ended : await sendOnce(...args);
-		const sending = client.requestPaid(plan, attempt);
+		const sendOnce: SendOnce = async (...args) =>
+			signal.aborted ? await ended : await payer.sendOnce(...args);
+		const own = { ...payer, sendOnce };
+		const sending = pay(own, UNRECORDED, undefined, plan, ({ json }) => json);
 		try {
-			return (await Promise.race([sending, ended])).json;
+			return await Promise.race([sending, ended]);
 		} catch (error) {
-			if (!(error instanceof RunEnded) || run.gateway.isStopped()) throw error as Error;
+			if (!(error instanceof RunEnded) || gateway.isStopped()) throw error as Error;
 			const unknown = unknownOutcome({
 				message: 'The outcome is unknown: the agent ended the call before the response arrived',
 				description: 'You may have been charged for the message.',
