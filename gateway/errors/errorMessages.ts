@@ -1,4 +1,5 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
+import { namedAddresses } from '../../util/httpAddresses';
 import { excerpt, quote } from '../../util/text';
 import { leadsToResult, chargedAfter, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
@@ -45,7 +46,8 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	if (plan.paid && chargedAfter(outcome, plan.call) === 'maybe') {
 		return unknownOutcome({
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
-			description: HOW_TO_FIND_OUT,
+			// What has arrived of a response that was cut off may name the image.
+			description: `${HOW_TO_FIND_OUT}${outcome.kind === 'fault' ? namedAddresses(outcome.received) : ''}`,
 			httpCode: outcome.httpCode,
 			taskId:
 				outcome.kind === 'response' && plan.call !== 'message' ? idInResponse(outcome) : undefined,

@@ -4,7 +4,7 @@ import { namedAddresses } from '../../util/httpAddresses';
 import { afterColon } from '../responses/errorBody';
 import { isFinished } from '../protocol/status';
 import type { Task } from '../responses/task';
-import { taskName, type TaskState } from '../responses/task';
+import { addressesOfImages, reasonWithoutImage, taskName, type TaskState } from '../responses/task';
 
 /**
  * The error of a finished task without an image; undefined for other tasks. Images count only in
@@ -19,15 +19,14 @@ export function taskError(state: TaskState): GatewayError | undefined {
 		const problem: Problem = {
 			...known,
 			message: ended + afterColon(state.reason),
-			description:
-				"The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.",
+			description: `The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.${namedImages(state)}`,
 		};
 		return new GatewayError(problem, { code: 'taskFailed' });
 	}
 	if (state.images.length > 0) return undefined;
 	const problem: Problem = {
 		...known,
-		message: `${ended} but without an image`,
+		message: `${ended} but without an image${afterColon(reasonWithoutImage(state))}`,
 		description: `Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,
 		response: shownResponse(state),
 	};
@@ -46,6 +45,12 @@ export function lostTaskError(state: TaskState): GatewayError {
 		response: shownResponse(state),
 	};
 	return new GatewayError(problem, { code: 'taskLost' });
+}
+
+/** The addresses of what a task lists as images, though it has failed or isn't finished. */
+function namedImages(state: TaskState): string {
+	const urls = addressesOfImages(state).join(' , ').slice(0, LONGEST_RESPONSE);
+	return urls === '' ? '' : ` The response names ${urls}`;
 }
 
 /** The longest part of a response that an error keeps, in characters. */
@@ -110,13 +115,13 @@ export function deadlineError(
 	}
 	let lastSeen = '';
 	if (state?.group === 'unknown') {
-		lastSeen = `; its status "${state.status}" is unknown to this node`;
+		const said = afterColon(reasonWithoutImage(state));
+		lastSeen = `; its status "${state.status}" is unknown to this node${said}`;
 	} else if (state !== undefined) lastSeen = `; its last status was "${state.status}"`;
 	if (error !== undefined) lastSeen += `; the last status check failed: ${error.message}`;
 	const problem: Problem = {
 		message: `The ${taskName(task)} was still open after ${seconds} s${lastSeen}`,
-		description:
-			"The task continues at the gateway. Give its ID to Image Wait or Image Task later, or increase 'Max Wait'.",
+		description: `The task continues at the gateway. Give its ID to Image Wait or Image Task later, or increase 'Max Wait'.${state === undefined ? '' : namedImages(state)}`,
 		taskId,
 		taskType,
 		status: state?.status,

@@ -1,6 +1,6 @@
 import type { WireResponse } from '../wire/transport';
 import { MessageStream } from './messageStream';
-import { readServerEvents, type ServerEvent } from '../../util/serverSentEvents';
+import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
 import type { KeyFilter } from '../../util/keyFilter';
 import { isByteStream, TooLargeError, type ResponseBody } from '../wire/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
@@ -65,7 +65,7 @@ export async function readStreamedResponse(
 	if (!isStream) {
 		// Keep-alive comments may come before JSON too.
 		const text = Buffer.concat(chunks).toString('utf8');
-		return await readJson({ ...response, body: text.replace(/^(?:\s+|:.*)+/, '') });
+		return await readJson({ ...response, body: withoutComments(text) });
 	}
 	// A tool call without a stop reason tells by itself that the response was cut off.
 	if (!stream.whole && !stream.callsTool) throw new Error('premature close');

@@ -11,7 +11,7 @@ import {
 	taskIdsIn,
 	type ImageResult,
 } from './responseFields';
-import { isInline, readTaskState, type Task } from './task';
+import { addressesOfImages, isInline, readTaskState, type Task } from './task';
 
 /**
  * What was paid for, as the response says: finished images, perhaps with their task; or an open task; or
@@ -52,22 +52,25 @@ export function readPaidResponse(
 	{ json, headers }: Pick<GoodResponse, 'json' | 'headers'>,
 	{ taskType, asynchronous, submittedAt }: SentRequest,
 ): Receipt | undefined {
-	const state = readTaskState({ taskId: '', taskType }, json);
+	const statusUrl = readTaskAddress(json, headers);
+	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
+	const own = { taskId: taskId ?? '', taskType, statusUrl };
+	const state = readTaskState(own, json);
 	const { images, group, created, usage, refusal, reason } = state;
 	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
 	// There is no task to poll, and nothing else is looked for.
 	if (isResult && !asynchronous) return { images, created, usage, refusal };
-	const statusUrl = readTaskAddress(json, headers);
-	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
 	const hasStatus = readStatus(json) !== undefined;
 	const status = state.status === '' ? 'queued' : state.status;
 	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
-	const previews = isOpen ? images.filter((image) => !isInline(image)).map(({ url }) => url) : [];
-	const others = new Set([...taskIdsIn(json), ...previews].filter((id) => id !== taskId));
-	const mentioned = [...others].slice(0, MOST_MENTIONED);
-	const known = { taskType, status, submittedAt, statusUrl, mentioned };
-	const task = taskId === undefined ? undefined : { taskId, ...known };
-	if (isResult && !isOpen) {
+	const isReturned = isResult && !isOpen;
+	const ids = taskIdsIn(json).filter((id) => id !== taskId);
+	// The images of a finished response may be in a place that nobody knows.
+	const isKept = !isReturned && (group === 'unknown' || group === 'success');
+	const mentioned = [...new Set([...ids, ...(isKept ? addressesOfImages(state) : [])])];
+	const known = { status, submittedAt, mentioned: mentioned.slice(0, MOST_MENTIONED) };
+	const task = taskId === undefined ? undefined : { ...own, ...known, taskId };
+	if (isReturned) {
 		// Recorded with its images, because the task lists new addresses when these expire.
 		const isListed = hasStatus && !images.some(isInline);
 		return { images, created, usage, refusal, task: isListed ? task : undefined };

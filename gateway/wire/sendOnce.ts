@@ -1,4 +1,4 @@
-import { eraseInJson, type EraseField } from '../../util/keyEraser';
+import { ERASED, eraseInJson, type Stays } from '../../util/keyEraser';
 import { isJsonObject, jsonText } from '../../util/json';
 import { MB } from '../../util/megabyte';
 import type { Account } from '../protocol/account';
@@ -6,7 +6,6 @@ import { additionalHeaders, credentialHeaders, skipsCertificate } from '../proto
 import { isRefusal, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../protocol/requestPlan';
 import { faultFrom } from './faultFrom';
-import { createFieldEraser } from './fieldEraser';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
@@ -69,17 +68,20 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const isImage = plan.call === 'download';
 		const api = plan.call === 'listing' ? account.media : account.base;
-		const request: AddressedRequest = { plan, url: isImage ? plan.path : planUrl(plan, api) };
+		const address = isImage ? plan.path : planUrl(plan, api);
+		// The address of an edit's source comes from the input, which the key must not get into.
+		const url = plan.isForeign ? address : account.toRequest(address);
+		const request: AddressedRequest = { plan, url };
 		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
 		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
 				const response = await requestAndRead(options, request, signal);
 				const target = redirectTarget(plan, response, request.url, api.url);
 				if (target === undefined || redirects >= mostRedirects) {
-					const url = account.withoutKey(request.url);
-					return { url, ...withoutKeyIn(response, account, plan.call) };
+					const shown = account.withoutKey(request.url);
+					return { url: shown, ...withoutKeyIn(response, account, plan.call) };
 				}
-				request.url = target;
+				request.url = plan.isForeign ? target : account.toRequest(target);
 			}
 		};
 		const outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
@@ -176,30 +178,46 @@ async function openFiles({ form, inline, inside, body = {} }: RequestPlan) {
 
 /** The same response without the key: some gateways quote the key that they refuse. */
 function withoutKeyIn(response: HttpResponse, account: Account, call: Call): HttpResponse {
+	const { withoutKey, withoutKeyInContent } = account;
 	const { text, json, headers, httpCode } = response;
-	const isError = !isJsonObject(json) || (json.error ?? undefined) !== undefined;
-	const isContent = call === 'message' && httpCode < 300 && !isError;
-	const withoutKey = isContent ? account.withoutKeyInContent : account.withoutKey;
-	const erase = createFieldEraser(account.baseUrl, withoutKey, account.withoutKeyInContent);
-	const erased = withoutKey(text);
+	const isMessage = call === 'message' && httpCode < 300 && isJsonObject(json) && !json.error;
+	const eraseText = isMessage ? withoutKeyInContent : withoutKey;
+	// A key that is a word may be a part of a name or an address.
+	const erase = (quoting: string): string => {
+		const erased = eraseText(quoting);
+		const isName = erased !== quoting && erased !== ERASED && !/\s/.test(quoting);
+		return isName ? withoutKeyInContent(quoting) : erased;
+	};
+	const erased = eraseText(text);
+	// JSON may spell any character of the key as an escape.
+	const isClean = erased === text && !text.includes('\\u');
+	const stays = isMessage ? isBlockOfModel : isRevisedPrompt;
 	return {
 		kind: 'response',
 		httpCode,
 		headers: plainHeaders(headers, erase),
 		text: erased,
-		// JSON may spell any character of the key as an escape.
-		json: erased === text && !text.includes('\\u') ? json : eraseInJson(json, erase),
+		json: isClean ? json : eraseInJson(json, erase, stays),
 	};
 }
+
+/**
+ * Whether an object is a block of a message that goes back to the model as it came: one of thinking,
+ * which is signed, or of a tool call.
+ */
+const isBlockOfModel: Stays = (name, value) =>
+	name === 'content' && isJsonObject(value) && value.type !== 'text';
+
+const isRevisedPrompt: Stays = (name) => /^revised_?prompt$/i.test(name);
 
 /** Headers with names in lower case and values as one string, without the key. */
 export function plainHeaders(
 	headers: WireResponse['headers'],
-	erase: EraseField = (text) => text,
+	erase: (text: string) => string = (text) => text,
 ): Record<string, string> {
 	const plain: Record<string, string> = {};
 	for (const [name, value] of Object.entries(headers ?? {})) {
-		plain[name.toLowerCase()] = erase(String(value), name.toLowerCase());
+		plain[name.toLowerCase()] = erase(String(value));
 	}
 	return plain;
 }

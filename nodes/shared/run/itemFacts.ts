@@ -110,7 +110,8 @@ export function detailsOf({ error, details, message }: IDataObject): IDataObject
 /**
  * What an item says of its task. A failed one says it in its details: the engine adds the fields of its
  * input, which may be about another task. Where what has failed had no task, such as a message, that of
- * the input counts while it is open; a finished one is the source of what has failed.
+ * the input counts only with a status that is known to be open; any other task may be the source of what
+ * has failed.
  */
 export function fieldsOf(json: IDataObject = {}): IDataObject {
 	const details = detailsOf(json);
@@ -118,6 +119,7 @@ export function fieldsOf(json: IDataObject = {}): IDataObject {
 	if (details.taskId !== undefined) {
 		return details.taskId === json.taskId ? { ...json, ...details } : details;
 	}
-	const isOpen = json.taskId !== undefined && statusGroup(String(json.status)) !== 'success';
+	const isOpen =
+		json.taskId !== undefined && ['waiting', 'working'].includes(statusGroup(json.status));
 	return isOpen ? json : details;
 }

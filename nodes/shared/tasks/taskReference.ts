@@ -159,7 +159,8 @@ export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
 export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
 	const { url: given, taskId } = fieldsOf(item.input?.json);
 	const url = nonEmptyString(given);
-	if (url === undefined || taskId !== undefined || !isEmpty(item.value('taskId'))) return undefined;
+	// A table has a column for the ID, which is empty in the row of an image.
+	if (url === undefined || !isEmpty(taskId) || !isEmpty(item.value('taskId'))) return undefined;
 	if (!MAYBE_WEB.test(url)) {
 		const advice = "Correct the field 'url' in the node before this one.";
 		throw item.invalid('url', 'a web address', url, advice);

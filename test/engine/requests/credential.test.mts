@@ -130,10 +130,10 @@ describe('the test behind the button', () => {
 	});
 
 	test('additional headers reach the gateway, and its model list on the same server', async () => {
-		const headers = { values: [{ name: 'X-Tenant', value: '7' }] };
+		const headers = { values: [{ name: 'X-Team-Token', value: '7' }] };
 		const needy = await opened(
 			serve((request, response) => {
-				if (request.headers['x-tenant'] !== '7') return sendJson(response, {}, 403);
+				if (request.headers['x-team-token'] !== '7') return sendJson(response, {}, 403);
 				if (request.url!.includes('/media/')) return sendJson(response, { data: { items: [] } });
 				if (request.url === '/v1/models') return sendJson(response, { data: [] });
 				sendJson(response, { error: { message: 'no such task' } }, 404);
@@ -147,7 +147,7 @@ describe('the test behind the button', () => {
 		expect(await withKey(KEY, { ...at, headers })).toMatchObject({ status: 'OK' });
 		const elsewhere = { baseUrl: needy.url, mediaUrl: foreign.url, headers };
 		expect(await withKey(KEY, elsewhere)).toMatchObject({ status: 'OK' });
-		expect(foreign.requests[0]!.headers).not.toHaveProperty('x-tenant');
+		expect(foreign.requests[0]!.headers).not.toHaveProperty('x-team-token');
 	});
 
 	test('an endpoint that takes its key as x-api-key only', async () => {
@@ -166,10 +166,10 @@ describe('the test behind the button', () => {
 	});
 
 	test('what the gateway misses is quoted, without the values that were sent', async () => {
-		const headers = { values: [{ name: 'X-Tenant', value: 'tenant-0123456789' }] };
+		const headers = { values: [{ name: 'X-Team-Token', value: 'tenant-0123456789' }] };
 		const own = await opened(
 			serve((request, response) => {
-				const sent = `${request.headers['x-tenant']} with ${request.headers.authorization}`;
+				const sent = `${request.headers['x-team-token']} with ${request.headers.authorization}`;
 				sendJson(response, { message: `x-provider is required for ${sent}` }, 400);
 			}),
 		);
@@ -301,7 +301,7 @@ test("the fields under 'Gateway Settings' have no effect while it is off", async
 		baseUrl: own.url,
 		gatewaySettings: false,
 		mediaUrl: media.url,
-		headers: { values: [{ name: 'x-tenant', value: 'acme' }] },
+		headers: { values: [{ name: 'x-team-token', value: 'acme' }] },
 		asyncFlag: 'path',
 		editFormat: 'json',
 		messageAuth: 'bearer',
@@ -360,7 +360,7 @@ describe('the key, and the value of an additional header', () => {
 		return await opened(
 			serve((request, response) => {
 				const { authorization = '', 'x-api-key': apiKey = '' } = request.headers;
-				const sent = `${authorization} ${String(apiKey)} ${String(request.headers['x-tenant'])}`;
+				const sent = `${authorization} ${String(apiKey)} ${String(request.headers['x-team-token'])}`;
 				response.setHeader('x-echo', sent);
 				if (status >= 300 && status < 400) {
 					response.setHeader('location', `${imageHost}/?${encodeURIComponent('sent')}=${sent}`);
@@ -405,7 +405,7 @@ describe('the key, and the value of an additional header', () => {
 
 	const hostWith = async (credential: Record<string, unknown>) =>
 		await hostFor(
-			{ apiKey: KEY, headers: { values: [{ name: 'x-tenant', value: TENANT }] }, ...credential },
+			{ apiKey: KEY, headers: { values: [{ name: 'x-team-token', value: TENANT }] }, ...credential },
 			{ extraNodeTypes: chatRoot },
 		);
 
@@ -437,7 +437,7 @@ describe('the key, and the value of an additional header', () => {
 		for (const { headers } of images.requests) {
 			expect(headers).not.toHaveProperty('authorization');
 			expect(headers).not.toHaveProperty('x-api-key');
-			expect(headers).not.toHaveProperty('x-tenant');
+			expect(headers).not.toHaveProperty('x-team-token');
 		}
 	}
 
@@ -453,7 +453,7 @@ describe('the key, and the value of an additional header', () => {
 				new Set([KEY, undefined]),
 			);
 			expect(received.map(({ headers }) => headers.authorization)).toContain(KEY);
-			expect(own.requests.every(({ headers }) => headers['x-tenant'] === TENANT)).toBe(true);
+			expect(own.requests.every(({ headers }) => headers['x-team-token'] === TENANT)).toBe(true);
 			for (const text of kept) expect(text).not.toContain('0123456789');
 			expectKeptAway(images);
 		},
@@ -504,7 +504,7 @@ describe('an expression of the item as the key', () => {
 		[
 			'in an additional header',
 			keys[0]!,
-			{ headers: { values: [{ name: 'x-tenant', value: '={{ $json.nested.id }}' }] } },
+			{ headers: { values: [{ name: 'x-team-token', value: '={{ $json.nested.id }}' }] } },
 		],
 		[
 			'in whose certificate is checked',
