@@ -80,19 +80,6 @@ export function withAdvice(
 /** The end of an error for a person: an agent has no details. */
 const DETAILS_BELOW = / ?See 'Error details' below\.$/;
 
-/**
- * The answer of a tool that failed, where n8n makes the node a tool itself, as for agents before 3:
- * these read an empty answer in place of an error that is thrown.
- */
-export function answerOfTool(
-	context: IExecuteFunctions,
-	{ message }: Error,
-): INodeExecutionData[][] | undefined {
-	if (context.isToolExecution?.() !== true || context.getNode().retryOnFail === true)
-		return undefined;
-	return [[{ json: { error: message }, pairedItem: { item: 0 } }]];
-}
-
 /** Why all items have failed, for a hint. */
 export function describeFailure(items: INodeExecutionData[]): string {
 	const failed = items.filter(isFailed);

@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { answerOfTool, describeFailure, withAdvice, withFailures } from './failedOutput';
+import { describeFailure, withAdvice, withFailures } from './failedOutput';
 import { FREE_ITEMS, type KnownItems } from './itemFacts';
 import { resultOfFailure } from './itemRunner';
 import { finalError } from './nodeErrors';
@@ -32,10 +32,7 @@ export async function runNode(
 		}
 		const node = context.getNode();
 		if (!context.continueOnFail()) {
-			const failure = withAdvice(context, finalError(node, error, known), known);
-			const answer = answerOfTool(context, failure);
-			if (answer === undefined) throw failure;
-			return answer;
+			throw withAdvice(context, finalError(node, error, known), known);
 		}
 		const results = context
 			.getInputData()

@@ -98,9 +98,6 @@ describe('what is sent', () => {
 			messages: [user('Before'), { role: 'assistant', content: 'Indeed' }, user('What is 17 * 3?')],
 			thinking: { type: 'adaptive', display: 'omitted' },
 			output_config: { effort: 'xhigh' },
-			temperature: 0,
-			top_p: 0.5,
-			top_k: 7,
 			cache_control: { type: 'ephemeral', ttl: '1h' },
 			metadata: { user_id: 'u' },
 		});
