@@ -63,10 +63,7 @@ test('a paid request is sent again only where it was certainly not accepted', ()
 	];
 	const again = everything.filter((outcome) => decide(outcome, PAID).again);
 	expect(again).toHaveLength(5);
-<<<<<<< HEAD
 	expect(again.every((outcome) => chargedAfter(outcome) === 'no')).toBe(true);
-=======
->>>>>>> 840ecf1b (Messages: no record stands in the way of a chat, and each goes out as the endpoint takes it)
 });
 
 describe('a 429', () => {
