@@ -5,6 +5,7 @@ import { UNRECORDED, type Journal } from './journal';
 import { ModelLists } from './models/modelLists';
 import { openLimiter } from './pace/accountRates';
 import { Client } from './pace/client';
+import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { paidBefore, pay, type Payer } from './pay';
 import { openAccount, type Account } from './protocol/account';
@@ -71,7 +72,7 @@ export class Gateway<Key = undefined> {
 
 	private readonly requests = new Requests();
 
-	private readonly limiting: ReturnType<typeof openLimiter>;
+	private readonly limiter: RateLimiter;
 
 	private readonly sendOnce: SendOnce;
 
@@ -98,12 +99,13 @@ export class Gateway<Key = undefined> {
 		this.limits = { ...LIMITS, ...withoutUndefined({ ...ports.limits }) };
 		const clock = (this.clock = new StoppableClock(ports.sleep));
 		const { limits } = this;
-		this.limiting = openLimiter(account, limits, clock, needsKey);
+		const limiter = (this.limiter = openLimiter(account, limits, clock, needsKey));
 		this.sendOnce = this.createSendOnce({});
-		const { limiter } = this.limiting;
 		const wallClock = (): number => Date.now();
-		this.client = new Client({ sendOnce: this.sendOnce, limiter, clock, wallClock, onRepeat });
-		const { client, sendOnce } = this;
+		const { sendOnce } = this;
+		const gatewayUrl = account.baseUrl;
+		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRepeat });
+		const { client } = this;
 		this.tasks = new TasksOfRun(clock);
 		this.waiting = { account, clock, client, limits, tell, hints };
 		this.models = new ModelLists({ account, clock, client, limits, sendOnce });
@@ -249,14 +251,13 @@ export class Gateway<Key = undefined> {
 	/** Prevents further requests and waits; requests in progress may finish. */
 	close(): void {
 		const reason = new RunEnded('The run has ended');
-		this.limiting.limiter.close(reason);
+		this.limiter.close(reason);
 		this.clock.close(reason);
 	}
 
 	/** Ends the run: no timer or request is left. */
 	end(): void {
 		this.close();
-		this.limiting.keepFindings();
 		// A poll may still be in progress after the deadline of its task.
 		this.requests.abort();
 		this.ports.signal?.removeEventListener('abort', this.onStop);

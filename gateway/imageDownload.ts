@@ -83,7 +83,6 @@ export async function downloadImage<T>(
 	}
 	const { outcome, attempts } = await context.client.request(planDownload(address, isInput), {
 		sendOnce: createDownloader(context, { ...image, url: address }, store),
-		isForPaid: !isInput,
 	});
 	if (isGood(outcome)) return outcome.json as T;
 	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;

@@ -9,9 +9,9 @@ import {
 } from '../protocol/outcome';
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
 import { requestedPauseMs } from '../protocol/retryAfter';
+import { parseUrl } from '../protocol/url';
 import type { SendOnce } from '../wire/sendOnce';
 import { isQuotaRefusal } from '../responses/quota';
-import { KnownAddresses } from './knownAddresses';
 import type { RateLimiter, StartedRequest } from './rateLimiter';
 import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
 
@@ -19,6 +19,8 @@ export interface ClientOptions {
 	/** Sends a plan once, unless a request brings a sender of its own. */
 	sendOnce: SendOnce;
 	limiter: RateLimiter;
+	/** The gateway's address: downloads from other hosts have no part in its rate. */
+	gatewayUrl?: string;
 	clock: Clock;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	wallClock: () => number;
@@ -51,20 +53,11 @@ const refusalFor = (pauseMs: number): Outcome => ({
 export interface RequestOptions {
 	/** The sender of this request's attempts. */
 	sendOnce?: SendOnce;
-	/**
-	 * Whether the request is about something that was paid for: then an unreachable address is tried
-	 * for longer. True for status checks and downloads by default.
-	 */
-	isForPaid?: boolean;
 }
 
 /** Sends plans through the rate limiter, and repeats them where the retry rules allow it. */
 export class Client {
-	private readonly addresses: KnownAddresses;
-
-	constructor(private readonly options: ClientOptions) {
-		this.addresses = new KnownAddresses(options.wallClock);
-	}
+	constructor(private readonly options: ClientOptions) {}
 
 	/** The pauses of the run in a row in which the gateway has accepted nothing. */
 	get pausesInARow(): number {
@@ -85,8 +78,7 @@ export class Client {
 
 	/** Sends a free plan as often as the retry rules allow (`decideRetry`), until a response is good. */
 	async request(plan: FreePlan, options: RequestOptions = {}): Promise<Sent> {
-		const { isForPaid = plan.call === 'poll' || plan.call === 'download' } = options;
-		return await this.requestWithRetries(plan, options.sendOnce, isForPaid);
+		return await this.requestWithRetries(plan, options.sendOnce);
 	}
 
 	/**
@@ -96,13 +88,12 @@ export class Client {
 	 * @throws GatewayError that says what happened and what to do
 	 */
 	async requestPaid(plan: PaidPlan, attempt: SendOnce): Promise<GoodResponse> {
-		return responseOf(plan, await this.requestWithRetries(plan, attempt, false));
+		return responseOf(plan, await this.requestWithRetries(plan, attempt));
 	}
 
 	private async requestWithRetries(
 		plan: RequestPlan,
 		sendOnce = this.options.sendOnce,
-		isForPaid: boolean,
 	): Promise<Sent> {
 		const { clock, limiter, onRepeat, wallClock } = this.options;
 		let rateRefusals = 0;
@@ -127,7 +118,6 @@ export class Client {
 				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : this.pausesInARow),
 				random: clock.random(),
 				nowMs: wallClock(),
-				nothingForMs: this.addresses.nothingForMs(plan, outcome, isForPaid),
 			});
 			if (!decision.again) return { outcome, attempts };
 			const pausedMs = decision.rateLimited ? limiter.pauseLeftMs : 0;
@@ -144,17 +134,26 @@ export class Client {
 		sendOnce: SendOnce,
 		{ timeLeftMs, isTooLong }: { timeLeftMs?: () => number; isTooLong?: IsTooLong },
 	): Promise<Outcome> {
+		const { limiter } = this.options;
 		let timeoutMs: number | undefined;
 		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
-		return await this.options.limiter.run(async (started) => {
+		const send = async (started: StartedRequest): Promise<Outcome> => {
 			const outcome = await sendOnce(plan, timeoutMs);
 			this.note(plan, outcome, started, isTooLong);
 			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome, plan.call);
 			return outcome;
-		}, isWanted);
+		};
+		const isForeign = plan.call === 'download' && !this.isAtGateway(plan.path);
+		return await (isForeign ? limiter.runForeign(send) : limiter.run(send, isWanted));
 	}
 
-	/** Records what an outcome says about the address and the gateway's rate limit. */
+	private isAtGateway(address: string): boolean {
+		const { gatewayUrl = '' } = this.options;
+		const host = parseUrl(gatewayUrl)?.host;
+		return host !== undefined && parseUrl(address)?.host === host;
+	}
+
+	/** Records what an outcome says about the gateway's rate limit. */
 	private note(
 		plan: RequestPlan,
 		outcome: Outcome,
@@ -162,7 +161,6 @@ export class Client {
 		isTooLong: IsTooLong = (pauseMs) => pauseMs > LONGEST_RETRY_AFTER_MS,
 	): void {
 		const { limiter, onRepeat, wallClock } = this.options;
-		this.addresses.note(plan, outcome);
 		// An image may be on any host, whose responses say nothing about the gateway.
 		if (plan.call === 'download') return;
 		if (outcome.kind !== 'response') return;

@@ -7,10 +7,6 @@ import { isQuotaRefusal } from '../responses/quota';
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_BACKOFF_MS = 20_000;
 
-/** The first pause if the address is probably wrong: all attempts happen within 5 s. */
-const FIRST_QUICK_PAUSE_MS = 150;
-const MOST_QUICK_MS = 4800;
-
 /** A longer `Retry-After` isn't waited for: the request fails with an error that says so. */
 export const LONGEST_RETRY_AFTER_MS = 300_000;
 
@@ -92,8 +88,8 @@ export function isTransient(outcome: Outcome): boolean {
  * @param attempt 1 after the first attempt
  * @returns milliseconds
  */
-export function backoffMs(attempt: number, random: number, firstMs = FIRST_PAUSE_MS): number {
-	const full = Math.min(LONGEST_BACKOFF_MS, firstMs * 2 ** (attempt - 1));
+export function backoffMs(attempt: number, random: number): number {
+	const full = Math.min(LONGEST_BACKOFF_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
 	return full * (0.5 + random / 2);
 }
 
@@ -126,31 +122,14 @@ export interface Attempted {
 	random: number;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	nowMs: number;
-	/**
-	 * The time in milliseconds without a usable response from an address that is probably wrong
-	 * (`isLikelyWrongAddress`); undefined for other addresses.
-	 */
-	nothingForMs?: number;
-}
-
-// prettier-ignore
-const isConnectionFault = isFault('refused', 'notFound', 'unconnected', 'connectTimeout', 'reset', 'other');
-
-/**
- * Whether an outcome is typical for a wrong address: no connection, or a web page. A gateway that
- * restarts looks the same, so earlier responses from the address decide.
- */
-export function isLikelyWrongAddress(outcome: Outcome): boolean {
-	return isConnectionFault(outcome) || (isSuccess(outcome) && !isGood(outcome));
 }
 
 /**
  * Decides whether a plan is sent again after an outcome, by `RETRY_RULES`, and after which pause.
- * There is no retry after a `Retry-After` of more than five minutes, nor at a wrong address after
- * five seconds.
+ * There is no retry after a `Retry-After` of more than five minutes.
  */
 export function decideRetry(attempted: Attempted): Decision {
-	const { plan, outcome, random, nowMs, nothingForMs } = attempted;
+	const { plan, outcome, random, nowMs } = attempted;
 	const rule = ruleFor(outcome, plan.call);
 	const tries = attempted.attempts - attempted.rateRefusals;
 	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
@@ -160,8 +139,5 @@ export function decideRetry(attempted: Attempted): Decision {
 	// An image may be on any host, so the pause is that of its download alone.
 	const rateLimited = rule.rateLimited === true && plan.call !== 'download';
 	if (rateLimited) return { again: true, afterMs: pauseMs, rateLimited };
-	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;
-	const afterMs = Math.max(pauseMs, backoffMs(counted, random, firstMs));
-	const isTooLate = nothingForMs !== undefined && nothingForMs + afterMs > MOST_QUICK_MS;
-	return isTooLate ? { again: false } : { again: true, afterMs, rateLimited };
+	return { again: true, afterMs: Math.max(pauseMs, backoffMs(counted, random)), rateLimited };
 }

@@ -13,9 +13,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './ports.mjs';
 import { startServer, type N8nServer, type ServerOptions } from './server.mjs';
 
-export interface QueueOptions extends Pick<ServerOptions, 'version' | 'package' | 'env'> {
+export interface QueueOptions
+	extends Pick<ServerOptions, 'version' | 'package' | 'env' | 'port' | 'filesFolder'> {
 	/** How many workers. Default 2. */
 	workers?: number;
+	/** Whether n8n notices a dead worker as late as it does by itself. */
+	ownTimes?: boolean;
 }
 
 interface Programs {
@@ -46,7 +49,7 @@ export function whyNoQueue(): string | undefined {
 	if (findPrograms()) return undefined;
 	const how = 'apt-get install -y redis-server postgresql';
 	const mayInstall = process.getuid?.() === 0 && !fs.existsSync('/run/systemd/system');
-	if (!mayInstall) return `Queue mode is not tested: no Redis or PostgreSQL here (${how})`;
+	if (!mayInstall) return `Queue mode needs Redis and PostgreSQL, which aren't here (${how})`;
 	const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
 	const packages = ['install', '-y', '-q', '--no-install-recommends'];
 	packages.push('redis-server', 'postgresql', 'util-linux');
@@ -54,7 +57,7 @@ export function whyNoQueue(): string | undefined {
 		spawnSync('apt-get', args, { env, stdio: 'ignore', timeout: 240_000 });
 		if (findPrograms()) return undefined;
 	}
-	return `Queue mode is not tested: Redis and PostgreSQL could not be installed (${how})`;
+	return `Queue mode needs Redis and PostgreSQL, which couldn't be installed (${how})`;
 }
 
 function findPrograms(): Programs | undefined {
@@ -93,12 +96,12 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 			DB_POSTGRESDB_DATABASE: 'postgres',
 			DB_POSTGRESDB_USER: USER,
 			DB_POSTGRESDB_PASSWORD: 'not asked for',
-			...STALLED_SOON,
+			...(options.ownTimes ? {} : STALLED_SOON),
 			...options.env,
 		};
-		const { version, package: tarball } = options;
+		const { version, package: tarball, port, filesFolder } = options;
 		// First alone: it makes the tables.
-		queue.main = await startServer({ version, package: tarball, env });
+		queue.main = await startServer({ version, package: tarball, env, port, filesFolder });
 		const worker = {
 			QUEUE_HEALTH_CHECK_ACTIVE: 'true',
 			N8N_WORKER_SERVER_ADDRESS: '127.0.0.1',
@@ -108,6 +111,7 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 				await startServer({
 					version,
 					package: tarball,
+					filesFolder,
 					command: 'worker',
 					env: { ...env, ...worker },
 				}),
@@ -140,6 +144,11 @@ export class Queue {
 	 */
 	begunBy(worker: N8nServer): string[] {
 		return [...worker.logs.matchAll(/Worker started execution (\d+)/g)].map(([, id]) => id!);
+	}
+
+	/** All n8n processes, the main one first. */
+	get servers(): N8nServer[] {
+		return [this.main, ...this.workers];
 	}
 
 	/** Ends everything, in the order in which it depends on one another, and deletes the data. */

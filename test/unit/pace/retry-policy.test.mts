@@ -100,15 +100,6 @@ describe('the pause before the next attempt', () => {
 		const asking = response(503, {}, { 'retry-after': pause });
 		expect(decide(asking, FREE)).toMatchObject(decision);
 	});
-
-	test.each([
-		[4200, { again: true, afterMs: 600, rateLimited: false }],
-		[4201, { again: false }],
-	])('at a wrong address ends within 4.8 s, or is not made: after %d ms', (nothingForMs, end) => {
-		// The third attempt's pause is 600 ms at most.
-		const more = { attempts: 3, random: 1, nothingForMs };
-		expect(decide(fault('refused'), { paid: false, call: 'listing' }, more)).toEqual(end);
-	});
 });
 
 describe('Retry-After', () => {
