@@ -79,6 +79,10 @@ export interface GatewayOptions {
 	imageSize?: number;
 	/** Pictures are padded to this many bytes by a PNG ancillary chunk. */
 	imageBytes?: number;
+	/** What an image costs: finished images come with their bill, as `usage.cost`. Default: no bill. */
+	bill?: number;
+	/** Whether each response has an `x-request-id`. Default false. */
+	requestIds?: boolean;
 	/** Replaces the records of the model listing. */
 	models?: unknown[];
 	/** `false`: `stream` in a message request is ignored and the response is JSON. Default true. */

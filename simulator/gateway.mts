@@ -119,6 +119,7 @@ function record(app: FastifyInstance, context: ServerContext): void {
 	app.decorateRequest('record', undefined);
 	app.addHook('onRequest', (request, reply, done) => {
 		if (!request.url.startsWith(admin)) {
+			if (context.options.requestIds) void reply.header('x-request-id', `req_${request.id}`);
 			request.record = context.log.receive(request, context.now(), 'other');
 			reply.raw.once('close', () => {
 				context.log.inFlight -= 1;

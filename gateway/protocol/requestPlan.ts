@@ -41,6 +41,8 @@ export interface RequestPlan {
 	patienceMs?: number;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
 	isForeign?: boolean;
+	/** The index of the item that it is for, for the log. */
+	item?: number;
 }
 
 /** A request that is charged: only `pay` sends it. */

@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../util/json';
 import { firstText, quote } from '../../util/text';
+import { readBill, type Bill } from './cost';
 import { reasonIn } from './errorBody';
 import { reasonsIn } from './reasons';
+import { readRequestId } from './requestId';
 import type { TaskType } from '../protocol/requestPlan';
 import {
 	layersOf,
@@ -64,7 +66,7 @@ export const withFullAddresses = (images: ImageResult[], baseUrl: string): Image
 	});
 
 /** The result of a task query (docs/protocol.md, "Image result", "Task" and "Task states"). */
-export interface TaskState extends Task {
+export interface TaskState extends Task, Bill {
 	status: string;
 	group: StatusGroup;
 	images: ImageResult[];
@@ -75,6 +77,8 @@ export interface TaskState extends Task {
 	usage?: JsonObject;
 	/** Why some of the requested images are missing, if there are others. */
 	refusal?: string;
+	/** The number of the request whose response this is. */
+	requestId?: string;
 	/** The whole response. */
 	response: JsonObject;
 }
@@ -91,8 +95,14 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
 /**
  * Reads the response to a task query, in which no field is required. Images without any status are a
  * result: there is nothing left to wait for.
+ *
+ * @param headers of the response, with lower-case names
  */
-export function readTaskState({ taskId, taskType, statusUrl }: Task, body: JsonObject): TaskState {
+export function readTaskState(
+	{ taskId, taskType, statusUrl }: Task,
+	body: JsonObject,
+	headers: Record<string, string> = {},
+): TaskState {
 	const layers = layersOf(body);
 	const images = readImages(body);
 	const status = readStatus(body) ?? (images.length > 0 ? 'completed' : '');
@@ -107,6 +117,8 @@ export function readTaskState({ taskId, taskType, statusUrl }: Task, body: JsonO
 		created: readCreated(layers),
 		model: firstText([readModelName(layers)]),
 		usage: readUsage(layers),
+		...readBill(layers, headers),
+		requestId: readRequestId(headers),
 		refusal: images.length > 0 ? firstText(reasonsIn(withoutImageIn(layers))) : undefined,
 		reason: group === 'unsuccessful' ? (reasonIn(stateIn(body)) ?? reasonIn(body)) : undefined,
 		response: body,

@@ -5,6 +5,7 @@ import type { Account } from '../protocol/account';
 import { additionalHeaders, credentialHeaders, skipsCertificate } from '../protocol/auth';
 import { isRefusal, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../protocol/requestPlan';
+import { readRequestId } from '../responses/requestId';
 import { faultFrom } from './faultFrom';
 import { createFieldEraser } from './fieldEraser';
 import { jsonBody, readImageResponse } from './imageResponse';
@@ -29,6 +30,17 @@ const MOST_REDIRECTS_OF_IMAGE = 10;
 /** The length, in characters, of what is kept of a response that was cut off. */
 const LONGEST_RECEIVED = 2048;
 
+/** An attempt to send a plan, for a log. */
+export interface Attempt {
+	plan: RequestPlan;
+	/** The address of its last request, without the key and without a query, which may be a signature. */
+	place: string;
+	/** Undefined if the run was stopped. */
+	outcome?: Outcome;
+	/** How long it took, in milliseconds. */
+	durationMs: number;
+}
+
 /** What sends a plan once. */
 export interface SendOnceOptions {
 	account: Account;
@@ -37,6 +49,8 @@ export interface SendOnceOptions {
 	transport: Transport;
 	/** Whether the transport adds the key to the requests that carry it. */
 	addsKey?: boolean;
+	/** Told of each attempt once it has ended. */
+	onAttempt?: (attempt: Attempt) => void;
 	/** Reads the body of a response; by default as JSON, or as images where it may have some. */
 	read?: ReadBody;
 	/** How many redirects are followed; by default as many as are usual. */
@@ -82,8 +96,15 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 				request.url = target;
 			}
 		};
-		const outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
-		return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
+		const startedAt = Date.now();
+		let outcome: Outcome | undefined;
+		try {
+			outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
+			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
+		} finally {
+			const place = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
+			options.onAttempt?.({ plan, place, outcome, durationMs: Date.now() - startedAt });
+		}
 	};
 }
 
@@ -100,8 +121,8 @@ export async function readJson(
 interface AddressedRequest {
 	plan: RequestPlan;
 	url: string;
-	/** A response that was cut off: its status, and the beginning of its body. */
-	cut?: { httpCode: number; received: string };
+	/** A response that was cut off: its status, its number, and the beginning of its body. */
+	cut?: { httpCode: number; received: string; requestId?: string };
 }
 
 /** Makes one request and reads its response. */
@@ -135,7 +156,8 @@ async function requestAndRead(
 			arriving.delete(plan);
 			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };
 		} catch (error) {
-			const cut = { httpCode, received: received() };
+			const requestId = readRequestId(plainHeaders(response.headers, account.withoutKey));
+			const cut = { httpCode, received: received(), requestId };
 			request.cut = cut;
 			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
 			throw error as Error;

@@ -79,7 +79,8 @@ export function query(
 			}
 			// By the same moment: its time may have ended since the request came.
 			const status = context.tasks.status(task, settled);
-			return json(taskBody(task, status, settled, origin(request)));
+			const body = taskBody(task, status, settled, origin(request));
+			return json({ ...body, ...(body.data && billFor(context, body.data.length)) });
 		},
 	};
 }
@@ -135,7 +136,8 @@ function order(
 					: directives.seconds * 1000;
 			const result = () => {
 				const created = Math.floor(context.now() / 1000);
-				return json({ created, data: directives.empty ? [] : addressed(images, origin(request)) });
+				const data = directives.empty ? [] : addressed(images, origin(request));
+				return json({ created, data, ...billFor(context, images.length) });
 			};
 			return ms > 0 ? sleep(ms, undefined, { signal: context.closing }).then(result) : result();
 		}
@@ -148,7 +150,21 @@ function order(
 	return { call: asynchronous ? 'submit' : 'sync', prompt, settled: !asynchronous, respond };
 }
 
-function taskBody(task: Task, status: string, settled: boolean, from: string): unknown {
+/** What so many images have cost, where the gateway bills. */
+function billFor({ options: { bill } }: ServerContext, images: number) {
+	if (bill === undefined) return {};
+	return { usage: { cost: Number((bill * images).toFixed(12)) } };
+}
+
+interface TaskBody {
+	id: string;
+	status: string;
+	created?: number;
+	data?: { url: string }[];
+	error?: { message: string; type: string };
+}
+
+function taskBody(task: Task, status: string, settled: boolean, from: string): TaskBody {
 	const { id } = task;
 	if (!settled) return { id, status };
 	switch (outcome(status)) {

@@ -75,7 +75,8 @@ async function prepareRequest(
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
 	const order = run.gateway.order(builder.taskType, checked.request, !isSync);
-	return { given, checked, order: { ...order, requested: checked.requested } };
+	const plan = { ...order.plan, item: item.itemIndex };
+	return { given, checked, order: { ...order, plan, requested: checked.requested } };
 }
 
 /** Tells the log of payments and the budget of a request that is to be sent. */
