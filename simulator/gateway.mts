@@ -247,7 +247,11 @@ async function conduct(
 	if (fault === undefined) return send(reply, await parsed.respond(), request.record);
 
 	let right: GatewayResponse | undefined;
-	if (handlesFirst(fault)) {
+	if (fault.kind === 'cutSilent') {
+		const cut = sleep(fault.ms ?? 60_000, undefined, { signal: context.closing });
+		const first = await Promise.race([Promise.resolve(parsed.respond()), cut]);
+		if (first !== undefined) return send(reply, first, request.record);
+	} else if (handlesFirst(fault)) {
 		try {
 			right = await parsed.respond();
 		} catch (error) {

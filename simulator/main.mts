@@ -8,7 +8,7 @@ const help = `Starts the embedded gateway: the whole protocol on this computer, 
   --port N                  port to listen on (default 8787; 0: any free one)
   --host ADDRESS            address to listen on (default 127.0.0.1)
   --root PATH               path of the API in place of /v1, such as /api/v3
-  --edits FORMAT            how edits are taken: form (default), json, generations
+  --edits FORMAT            how edits are taken: form (default), json, images, generations
   --task-seconds N or N,M   how long a task takes, or a range (default 3)
   --sync-ms N               how long a synchronous request takes (default 0)
   --requests-per-second N   rate limit: more get status 429
@@ -91,9 +91,10 @@ function rootOf(path: string): string {
 	return path;
 }
 
-function editsOf(format: string): 'form' | 'json' | 'generations' {
-	if (format === 'form' || format === 'json' || format === 'generations') return format;
-	throw new Error(`--edits takes form, json or generations, not ${format}`);
+function editsOf(format: string): GatewayOptions['edits'] {
+	const known = (['form', 'json', 'images', 'generations'] as const).find((one) => one === format);
+	if (known !== undefined) return known;
+	throw new Error(`--edits takes form, json, images or generations, not ${format}`);
 }
 
 type NumberOption =

@@ -12,7 +12,7 @@ import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
 import { redirectTarget } from './redirect';
-import { beginningOf, readBody, type ResponseBody } from './responseBody';
+import { beginningOf, isByteStream, readBody, type ResponseBody } from './responseBody';
 import type { RunLimits } from './runLimits';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
 
@@ -85,9 +85,9 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const api = plan.call === 'listing' ? account.media : account.base;
 		const request: AddressedRequest = { plan, url: isImage ? plan.path : planUrl(plan, api) };
 		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
-		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
+		const followRedirects = async (signal: AbortSignal, onByte: () => void): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
-				const response = await requestAndRead(options, request, signal);
+				const response = await requestAndRead(options, request, signal, onByte);
 				const target = redirectTarget(plan, response, request.url, api.url);
 				if (target === undefined || redirects >= mostRedirects) {
 					const url = account.withoutKey(request.url);
@@ -99,7 +99,7 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const startedAt = Date.now();
 		let outcome: Outcome | undefined;
 		try {
-			outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
+			outcome = await requests.run(timeoutMs, followRedirects, faultFrom, plan.isStreamed);
 			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
 		} finally {
 			const place = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
@@ -130,6 +130,7 @@ async function requestAndRead(
 	options: SendOnceOptions,
 	request: AddressedRequest,
 	signal: AbortSignal,
+	onByte: () => void,
 ): Promise<HttpResponse> {
 	const { plan } = request;
 	const { transport, account } = options;
@@ -145,7 +146,10 @@ async function requestAndRead(
 				throw jsonText(plan.body) === false ? new InvalidBodyError() : error;
 			},
 		);
-		const { httpCode } = response;
+		const { httpCode, body } = response;
+		onByte();
+		// Together with the reader's own listener, as this one alone would lose what comes before.
+		if (plan.isStreamed && isByteStream(body)) body.on('data', onByte);
 		const chunks: Uint8Array[] = [];
 		const received = (): string =>
 			account.withoutKey(beginningOf(chunks)).slice(0, LONGEST_RECEIVED);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { imageAccount } from '../http/accounts.mjs';
@@ -34,7 +35,7 @@ export async function edit(
 	request: FastifyRequest,
 	record: ReceivedRequest,
 ): Promise<ParsedRequest> {
-	if (context.options.edits === 'json') {
+	if (context.options.edits === 'json' || context.options.edits === 'images') {
 		if (request.isMultipart()) throw refusal(415, 'the body must be application/json');
 		const sent = isRecord(request.body) ? request.body : {};
 		record.body = small(request.body);
@@ -137,9 +138,14 @@ function order(
 			const result = () => {
 				const created = Math.floor(context.now() / 1000);
 				const data = directives.empty ? [] : addressed(images, origin(request));
-				return json({ created, data, ...billFor(context, images.length) });
+				return { created, data, ...billFor(context, images.length) };
 			};
-			return ms > 0 ? sleep(ms, undefined, { signal: context.closing }).then(result) : result();
+			if (fields.stream === true || fields.stream === 'true') {
+				return streamed(context, kind, ms, result);
+			}
+			return ms > 0
+				? sleep(ms, undefined, { signal: context.closing }).then(() => json(result()))
+				: json(result());
 		}
 		const model = checked.model.model;
 		const { id } = context.tasks.add({ kind, account, model, prompt, images });
@@ -148,6 +154,29 @@ function order(
 	};
 	const prompt = typeof fields.prompt === 'string' ? fields.prompt : '';
 	return { call: asynchronous ? 'submit' : 'sync', prompt, settled: !asynchronous, respond };
+}
+
+/** Images as events, after comments that keep the line open while they are made. */
+function streamed(
+	{ options, closing }: ServerContext,
+	kind: TaskKind,
+	ms: number,
+	result: () => { created: number; data: { url: string }[]; usage?: { cost: number } },
+): GatewayResponse {
+	const { keepAliveMs = 1000 } = options;
+	const body = async function* (): AsyncGenerator<string> {
+		yield ': keep-alive\n\n';
+		for (let left = ms; left > 0; left -= keepAliveMs) {
+			await sleep(Math.min(left, keepAliveMs), undefined, { signal: closing });
+			yield ': keep-alive\n\n';
+		}
+		const { data, ...rest } = result();
+		const type = `image_${kind === 'edit' ? 'edit' : 'generation'}.completed`;
+		for (const image of data) {
+			yield `event: ${type}\ndata: ${JSON.stringify({ type, ...rest, ...image })}\n\n`;
+		}
+	};
+	return { status: 200, type: 'text/event-stream; charset=utf-8', body: Readable.from(body()) };
 }
 
 /** What so many images have cost, where the gateway bills. */

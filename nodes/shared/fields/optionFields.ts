@@ -244,6 +244,14 @@ const OPTIONS = {
 			{ name: 'URL', value: 'url' },
 		],
 	},
+	streamResponse: {
+		displayName: 'Stream Response',
+		type: 'boolean',
+		default: true,
+		description:
+			"Whether to ask for the image as a stream, whose line stays open: some proxies cut a silent one after a minute, and the image is lost, but charged. 'Timeout' is then the time without a byte. Only some gateways stream images.",
+		displayOptions: { show: { '/mode': ['sync'] } },
+	},
 	surviveRestarts: {
 		displayName: 'Survive Restarts',
 		type: 'boolean',
@@ -259,7 +267,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 3600 },
 		default: 300,
 		description:
-			"How long one request may take. A paid request that takes longer has an unknown outcome and isn't sent again.",
+			"How long one request may take, or a streamed response may be silent. A paid request that takes longer has an unknown outcome and isn't sent again.",
 	},
 } satisfies Record<string, Option>;
 
@@ -307,7 +315,15 @@ export const BY_USE = [
 	...['system', 'history', 'outputJson', 'effort', 'temperature'],
 	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'onTimeout'],
 	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts', 'parkAfter'],
-	...['parametersByName', 'extraFields', 'extraFiles', 'responseFormat', 'timeout', 'checkLimits'],
+	...[
+		'parametersByName',
+		'extraFields',
+		'extraFiles',
+		'responseFormat',
+		'timeout',
+		'streamResponse',
+		'checkLimits',
+	],
 	...['display', 'keepImages', 'promptCaching', 'topK', 'topP', 'format'],
 	...['concurrency', 'requestsPerSecond', 'pollInterval', 'maxDownloadMb'],
 ];

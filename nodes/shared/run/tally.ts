@@ -31,9 +31,11 @@ export interface Tally {
 }
 
 /** The counts as the summary of a run shows them. A bill in several currencies has no sum. */
-export function shownTally(tally: Tally) {
-	const { bills = [], newBills, unbilled, spent, reusedCost, ...shown } = tally;
-	return { ...shown, ...(bills.length === 1 ? bills[0] : {}) };
+export function shownTally(tally: Tally): Partial<Tally> & Bill {
+	const { bills = [] } = tally;
+	const inner = ['bills', 'newBills', 'unbilled', 'spent', 'reusedCost'];
+	const shown = Object.entries(tally).filter(([name]) => !inner.includes(name));
+	return { ...Object.fromEntries(shown), ...(bills.length === 1 ? bills[0] : {}) };
 }
 
 /**
