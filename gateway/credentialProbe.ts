@@ -23,7 +23,7 @@ export function planProbe(): FreePlan {
 }
 
 /** How a request of the test carries the key. */
-type ProbeKey = 'usual' | 'xApiKey' | 'none';
+export type ProbeKey = 'usual' | 'xApiKey' | 'none';
 
 /** For each request, from its beginning to the end of its response. */
 const TIMEOUT_MS = 15_000;

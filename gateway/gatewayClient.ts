@@ -22,7 +22,12 @@ import { TaskWaiter, type FinishedTask, type OpenTask, type WaitFor } from './wa
 import type { WaitContext } from './wait/waitContext';
 import { Requests } from './wire/inFlight';
 import type { RunLimits } from './wire/runLimits';
-import { createSendOnce, type SendOnce, type SendOnceOverrides } from './wire/sendOnce';
+import {
+	createSendOnce,
+	type Attempt,
+	type SendOnce,
+	type SendOnceOverrides,
+} from './wire/sendOnce';
 import type { Transport } from './wire/transport';
 
 /** What a gateway's client needs from whoever uses it. */
@@ -44,6 +49,8 @@ export interface Ports<Key> {
 	hints?: Set<string>;
 	/** Called for each request that is repeated after a refusal for the rate limit. */
 	onRepeat?: () => void;
+	/** Told of each attempt to send a request, for a log. */
+	onAttempt?: (attempt: Attempt) => void;
 	/** False for a client that only reads the public model list. */
 	needsKey?: boolean;
 }
@@ -269,8 +276,9 @@ export class Gateway<Key = undefined> {
 
 	private createSendOnce(own: SendOnceOverrides): SendOnce {
 		const { account, limits, requests } = this;
-		const { transport, addsKey } = this.ports;
-		return createSendOnce({ account, limits, requests, transport, addsKey, ...own });
+		const { transport, addsKey, onAttempt } = this.ports;
+		const usual = { account, limits, requests, transport, addsKey, onAttempt };
+		return createSendOnce({ ...usual, ...own });
 	}
 
 	private untilStopped(): Promise<never> {

@@ -32,6 +32,8 @@ export interface ImageSource {
 	 * address follows, then `fallback`.
 	 */
 	name: { fallback: string; chosen?: string };
+	/** The index of its item, for a log. */
+	item?: number;
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
 	isInput?: boolean;
 }
@@ -81,7 +83,8 @@ export async function downloadImage<T>(
 			url: quote(url),
 		});
 	}
-	const { outcome, attempts } = await context.client.request(planDownload(address, isInput), {
+	const plan = { ...planDownload(address, isInput), item: image.item };
+	const { outcome, attempts } = await context.client.request(plan, {
 		sendOnce: createDownloader(context, { ...image, url: address }, store),
 	});
 	if (isGood(outcome)) return outcome.json as T;

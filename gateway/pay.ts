@@ -67,7 +67,7 @@ export async function pay<Key, R>(
 	try {
 		const response = await client.requestPaid(plan, attempt);
 		const receipt = read(response);
-		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response.json));
+		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response));
 		journal.settle(key, { charged: 'yes', receipt });
 		return receipt;
 	} catch (error) {

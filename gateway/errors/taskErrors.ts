@@ -2,6 +2,7 @@ import { GatewayError, hasCode, withDetails, type Problem } from '../protocol/ga
 import { withoutInlineImages } from '../../util/inlineImages';
 import { namedAddresses } from '../../util/httpAddresses';
 import { afterColon } from '../responses/errorBody';
+import { withRequestId } from '../responses/requestId';
 import { isFinished } from '../protocol/status';
 import type { Task } from '../responses/task';
 import { addressesOfImages, reasonWithoutImage, taskName, type TaskState } from '../responses/task';
@@ -14,12 +15,16 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	if (!isFinished(state.group)) return undefined;
 	const { taskId, taskType, status } = state;
 	const ended = `The ${taskName(state)} ended with the status "${status}"`;
-	const known = { taskId, taskType, status };
+	const { requestId, cost, costCurrency } = state;
+	const known = { taskId, taskType, status, requestId, cost, costCurrency };
 	if (state.group === 'unsuccessful') {
 		const problem: Problem = {
 			...known,
 			message: ended + afterColon(state.reason),
-			description: `The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.${namedImages(state)}`,
+			description: withRequestId(
+				`The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.${namedImages(state)}`,
+				requestId,
+			),
 		};
 		return new GatewayError(problem, { code: 'taskFailed' });
 	}
@@ -27,7 +32,10 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	const problem: Problem = {
 		...known,
 		message: `${ended} but without an image${afterColon(reasonWithoutImage(state))}`,
-		description: `Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,
+		description: withRequestId(
+			`Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,
+			requestId,
+		),
 		response: shownResponse(state),
 	};
 	return new GatewayError(problem, { code: 'noImage' });
@@ -35,13 +43,14 @@ export function taskError(state: TaskState): GatewayError | undefined {
 
 /** The error of a task that the gateway doesn't know, by its own word for the status. */
 export function lostTaskError(state: TaskState): GatewayError {
-	const { taskId, taskType, status } = state;
+	const { taskId, taskType, status, requestId } = state;
 	const problem: Problem = {
 		message: `The gateway doesn't know the ${taskName(state)}: its status is "${status}"`,
 		description: `Gateways forget tasks after hours or days, and another account's task is unknown to this one. If you submitted it lately, ask the gateway's operator about it: you may have been charged.${namedAddresses(state.response)}`,
 		taskId,
 		taskType,
 		status,
+		requestId,
 		response: shownResponse(state),
 	};
 	return new GatewayError(problem, { code: 'taskLost' });

@@ -52,8 +52,11 @@ export const fingerprintOf = (kind: TaskType, request: ImageRequest, { id }: Acc
 /** What an order sends, for people to read: without the key, and with files by their names. */
 export function showOrder({ plan, url }: Order): JsonObject {
 	const { method, headers, body, form, inline } = plan;
-	const files = (form ?? inline)?.files.map(({ name, fileName, mimeType, size, url: address }) =>
-		address === undefined ? { name, fileName, mimeType, size } : { name, url: address },
+	const files = (form ?? inline)?.files.map(
+		({ name, fileName, mimeType, size, url: address, fileId }) => {
+			if (fileId !== undefined) return { name, fileId };
+			return address === undefined ? { name, fileName, mimeType, size } : { name, url: address };
+		},
 	);
 	return {
 		method,

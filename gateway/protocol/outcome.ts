@@ -24,6 +24,8 @@ export type Outcome =
 			httpCode?: number;
 			/** The beginning of the partial body, without the key. */
 			received?: string;
+			/** The number of the request, if the head of a response had arrived. */
+			requestId?: string;
 	  };
 
 export type HttpResponse = Extract<Outcome, { kind: 'response' }>;

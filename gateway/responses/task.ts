@@ -1,8 +1,10 @@
 import type { JsonObject } from '../../util/json';
 import { firstText, quote } from '../../util/text';
+import { readBill, type Bill } from './cost';
 import { reasonIn } from './errorBody';
 import { addressesIn, imagesAnywhere } from './foundImages';
 import { bestReason, flaggedIn, reasonsIn } from './reasons';
+import { readRequestId } from './requestId';
 import type { TaskType } from '../protocol/requestPlan';
 import {
 	idOfAddress,
@@ -70,7 +72,7 @@ export const withFullAddresses = (images: ImageResult[], baseUrl: string): Image
 	});
 
 /** The result of a task query (docs/protocol.md, "Image result", "Task" and "Task states"). */
-export interface TaskState extends Task {
+export interface TaskState extends Task, Bill {
 	status: string;
 	group: StatusGroup;
 	images: ImageResult[];
@@ -81,6 +83,8 @@ export interface TaskState extends Task {
 	usage?: JsonObject;
 	/** Why some of the requested images are missing, if there are others. */
 	refusal?: string;
+	/** The number of the request whose response this is. */
+	requestId?: string;
 	/** The whole response. */
 	response: JsonObject;
 }
@@ -97,8 +101,14 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
 /**
  * Reads the response to a task query, in which no field is required. Images without any status are a
  * result: there is nothing left to wait for. So are those beside an unknown word at 100 %.
+ *
+ * @param headers of the response, with lower-case names
  */
-export function readTaskState({ taskId, taskType, statusUrl }: Task, body: JsonObject): TaskState {
+export function readTaskState(
+	{ taskId, taskType, statusUrl }: Task,
+	body: JsonObject,
+	headers: Record<string, string> = {},
+): TaskState {
 	const layers = layersOf(body);
 	const own = { taskId, statusUrl };
 	const given = readStatus(body);
@@ -119,6 +129,8 @@ export function readTaskState({ taskId, taskType, statusUrl }: Task, body: JsonO
 		created: readCreated(layers),
 		model: firstText([readModelName(layers)]),
 		usage: readUsage(layers),
+		...readBill(layers, headers),
+		requestId: readRequestId(headers),
 		refusal: images.length > 0 ? refusalIn(body, layers, status) : undefined,
 		reason,
 		response: body,

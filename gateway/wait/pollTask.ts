@@ -3,6 +3,7 @@ import { lostTaskError, taskError } from '../errors/taskErrors';
 import type { PollResult } from './poller';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
 import { isRateLimited, isTransient } from '../pace/retryPolicy';
+import { laterBill } from '../responses/cost';
 import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody';
 import { isGood, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
@@ -96,9 +97,11 @@ async function withResult(
 	const outcome = await send(plan);
 	if (isTransient(outcome) && !isPage(outcome)) return passing(plan, outcome, state);
 	if (!isGood(outcome)) return found;
-	const { images, created, usage, refusal, response } = readTaskState(state, outcome.json);
+	const result = readTaskState(state, outcome.json, outcome.headers);
+	const { images, created, usage, refusal, response } = result;
 	const own = { created: created ?? state.created, usage: usage ?? state.usage };
-	return { ...found, state: { ...state, ...own, images, refusal, response } };
+	const bill = laterBill(result, state);
+	return { ...found, state: { ...state, ...own, ...bill, images, refusal, response } };
 }
 
 /** In milliseconds: how long the address of a result may be out of reach. */
@@ -210,7 +213,7 @@ function readResult(
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
 		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
-		const state = readTaskState(foundAt(plan, task), outcome.json);
+		const state = readTaskState(foundAt(plan, task), outcome.json, outcome.headers);
 		const isState = state.status !== '' && !saysRequestFailed(outcome.json, task, state);
 		if (isState) return { kind: 'state', state, pauseMs };
 	}

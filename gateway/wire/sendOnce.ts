@@ -5,12 +5,13 @@ import type { Account } from '../protocol/account';
 import { additionalHeaders, credentialHeaders, skipsCertificate } from '../protocol/auth';
 import { isRefusal, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../protocol/requestPlan';
+import { readRequestId } from '../responses/requestId';
 import { faultFrom } from './faultFrom';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
 import { redirectTarget } from './redirect';
-import { beginningOf, readBody, type ResponseBody } from './responseBody';
+import { beginningOf, isByteStream, readBody, type ResponseBody } from './responseBody';
 import type { RunLimits } from './runLimits';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
 
@@ -28,6 +29,17 @@ const MOST_REDIRECTS_OF_IMAGE = 10;
 /** The length, in characters, of what is kept of a response that was cut off. */
 const LONGEST_RECEIVED = 2048;
 
+/** An attempt to send a plan, for a log. */
+export interface Attempt {
+	plan: RequestPlan;
+	/** The address of its last request, without the key and without a query, which may be a signature. */
+	place: string;
+	/** Undefined if the run was stopped. */
+	outcome?: Outcome;
+	/** How long it took, in milliseconds. */
+	durationMs: number;
+}
+
 /** What sends a plan once. */
 export interface SendOnceOptions {
 	account: Account;
@@ -36,6 +48,8 @@ export interface SendOnceOptions {
 	transport: Transport;
 	/** Whether the transport adds the key to the requests that carry it. */
 	addsKey?: boolean;
+	/** Told of each attempt once it has ended. */
+	onAttempt?: (attempt: Attempt) => void;
 	/** Reads the body of a response; by default as JSON, or as images where it may have some. */
 	read?: ReadBody;
 	/** How many redirects are followed; by default as many as are usual. */
@@ -73,9 +87,9 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const url = plan.isForeign ? address : account.toRequest(address);
 		const request: AddressedRequest = { plan, url };
 		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
-		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
+		const followRedirects = async (signal: AbortSignal, onByte: () => void): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
-				const response = await requestAndRead(options, request, signal);
+				const response = await requestAndRead(options, request, signal, onByte);
 				const target = redirectTarget(plan, response, request.url, api.url);
 				if (target === undefined || redirects >= mostRedirects) {
 					const shown = account.withoutKey(request.url);
@@ -84,8 +98,15 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 				request.url = plan.isForeign ? target : account.toRequest(target);
 			}
 		};
-		const outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
-		return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
+		const startedAt = Date.now();
+		let outcome: Outcome | undefined;
+		try {
+			outcome = await requests.run(timeoutMs, followRedirects, faultFrom, plan.isStreamed);
+			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
+		} finally {
+			const place = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
+			options.onAttempt?.({ plan, place, outcome, durationMs: Date.now() - startedAt });
+		}
 	};
 }
 
@@ -102,8 +123,8 @@ export async function readJson(
 interface AddressedRequest {
 	plan: RequestPlan;
 	url: string;
-	/** A response that was cut off: its status, and the beginning of its body. */
-	cut?: { httpCode: number; received: string };
+	/** A response that was cut off: its status, its number, and the beginning of its body. */
+	cut?: { httpCode: number; received: string; requestId?: string };
 }
 
 /** Makes one request and reads its response. */
@@ -111,6 +132,7 @@ async function requestAndRead(
 	options: SendOnceOptions,
 	request: AddressedRequest,
 	signal: AbortSignal,
+	onByte: () => void,
 ): Promise<HttpResponse> {
 	const { plan } = request;
 	const { transport, account } = options;
@@ -126,7 +148,10 @@ async function requestAndRead(
 				throw jsonText(plan.body) === false ? new InvalidBodyError() : error;
 			},
 		);
-		const { httpCode } = response;
+		const { httpCode, body } = response;
+		onByte();
+		// Together with the reader's own listener, as this one alone would lose what comes before.
+		if (plan.isStreamed && isByteStream(body)) body.on('data', onByte);
 		const chunks: Uint8Array[] = [];
 		const received = (): string =>
 			account.withoutKey(beginningOf(chunks)).slice(0, LONGEST_RECEIVED);
@@ -137,7 +162,8 @@ async function requestAndRead(
 			arriving.delete(plan);
 			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };
 		} catch (error) {
-			const cut = { httpCode, received: received() };
+			const requestId = readRequestId(plainHeaders(response.headers, account.withoutKey));
+			const cut = { httpCode, received: received(), requestId };
 			request.cut = cut;
 			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
 			throw error as Error;

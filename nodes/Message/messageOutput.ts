@@ -3,6 +3,7 @@ import { withoutInlineImages } from '../../util/inlineImages';
 import { readJsonOf } from '../../gateway/messages/jsonResponse';
 import { readMessage, type MessageResponse, type Turn } from '../../gateway/messages/message';
 import { responseHint } from '../../gateway/messages/responseHint';
+import type { Bill } from '../../gateway/responses/cost';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 
 /** How an item wants the response to its message. */
@@ -23,20 +24,21 @@ export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
  * The output of a message.
  *
  * @param turns the conversation that was sent, as the output shows it
+ * @param about what was billed, and whether it is for an agent
  * @throws GatewayError if the response isn't the JSON that it must be
  */
 export function messageOutput(
 	message: JsonObject,
 	turns: Turn[],
 	{ simplify, outputJson }: MessageTarget,
-	forTool: boolean,
+	{ forTool, bill }: { forTool: boolean; bill: Bill },
 ): JsonObject {
 	const response = readMessage(message);
 	if (response === undefined) return message;
 	const hint = responseHint(message);
 	const json = outputJson ? readJsonOf(response, hint) : undefined;
 	const output = simplify
-		? simplified(response, json, turns, forTool)
+		? { ...simplified(response, json, turns, forTool), ...(forTool ? {} : withoutUndefined(bill)) }
 		: unsimplified(message, json);
 	// An agent sees no hints.
 	if (forTool)

@@ -12,6 +12,9 @@ import type { PaidPlan } from '../../gateway/protocol/requestPlan';
 import { paidBefore, pay } from '../../gateway/pay';
 import { requestFingerprint } from '../../gateway/protocol/fingerprint';
 import { responseHint } from '../../gateway/messages/responseHint';
+import { laterBill, readBill } from '../../gateway/responses/cost';
+import { readRequestId } from '../../gateway/responses/requestId';
+import { layersOf } from '../../gateway/responses/responseFields';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -136,7 +139,7 @@ async function prepareMessage(
 		target.keepImages
 			? messageRequest(draft, await blocksWithBytes(files)).messages
 			: withoutFiles(request.messages, fileOf);
-	return { kind: 'send', itemIndex, target, plan, showTurns };
+	return { kind: 'send', itemIndex, target, plan: { ...plan, item: itemIndex }, showTurns };
 }
 
 /** Does the job of an item. @returns its output item */
@@ -146,10 +149,12 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 	if (job.kind === 'paid') paidBefore(paymentLog, itemIndex);
 	else await sendMessage(batch, job);
 	// As recorded with the payment: the conversation of this try may differ.
-	const { message = {}, turns = [] } = paymentLog.resultOf(itemIndex);
+	const paid = paymentLog.resultOf(itemIndex);
+	const { message = {}, turns = [] } = paid;
 	const hint = responseHint(message);
 	if (hint !== undefined) run.hints.add(run.gateway.account.withoutKeyInContent(hint));
-	const json = messageOutput(message, turns, target, run.isTool);
+	const about = { forTool: run.isTool, bill: laterBill(paid, {}) };
+	const json = messageOutput(message, turns, target, about);
 	// A copy, because the turns belong to the input and the response to the record of payments.
 	return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 }
@@ -159,9 +164,10 @@ async function sendMessage(
 	{ itemIndex, plan, showTurns }: SendJob,
 ): Promise<PaymentResult> {
 	const turns = await showTurns();
-	return await pay(run.gateway.payer(), paymentLog, itemIndex, plan, ({ json }) => {
+	return await pay(run.gateway.payer(), paymentLog, itemIndex, plan, ({ json, headers }) => {
 		if (readMessage(json) === undefined) return undefined;
-		addMessage(tally, json);
-		return { message: json, turns };
+		const bill = readBill(layersOf(json), headers);
+		addMessage(tally, json, bill);
+		return { message: json, turns, requestId: readRequestId(headers), ...bill };
 	});
 }

@@ -1,5 +1,5 @@
 import type { Order } from '../../../gateway/protocol/imageOrder';
-import type { ImageRequest } from '../../../gateway/protocol/requestPlan';
+import { asStream, type ImageRequest } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { readTarget } from '../images/imageItems';
 import { SEND_ANYWAY, unchecked, type Checked } from '../models/modelChecks';
@@ -75,7 +75,10 @@ async function prepareRequest(
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
 	const order = run.gateway.order(builder.taskType, checked.request, !isSync);
-	return { given, checked, order: { ...order, requested: checked.requested } };
+	const isStreamed = mode === 'sync' && options.switch('streamResponse', 'Stream Response', false);
+	const sent = isStreamed ? asStream(order.plan) : order.plan;
+	const plan = { ...sent, item: item.itemIndex };
+	return { given, checked, order: { ...order, plan, requested: checked.requested } };
 }
 
 /** Tells the log of payments and the budget of a request that is to be sent. */

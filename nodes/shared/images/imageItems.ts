@@ -11,6 +11,7 @@ import { defaultFileStem, fillFileName } from '../../../util/fileName';
 import { GatewayError, withDetails } from '../../../gateway/protocol/gatewayError';
 import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../util/json';
 import { rounded } from '../../../util/amount';
+import type { Bill } from '../../../gateway/responses/cost';
 import type { ImageResult } from '../../../gateway/responses/responseFields';
 import { isInline, type Task } from '../../../gateway/responses/task';
 import { downloadImage } from './download';
@@ -30,6 +31,8 @@ export interface ImageFacts extends RequestFacts, Partial<Task> {
 	status?: string;
 	/** What the request used up, as the gateway counts it. */
 	usage?: JsonObject;
+	/** The number of the request that was paid for. */
+	requestId?: string;
 }
 
 /**
@@ -43,6 +46,10 @@ function costShare(cost: number | undefined, index: number, count: number): numb
 	const upTo = (images: number): number => rounded((cost * images) / count);
 	return rounded(upTo(index + 1) - upTo(index));
 }
+
+/** The bill of one image, likewise. */
+const billShare = ({ cost, costCurrency }: RequestFacts, index: number, count: number): Bill =>
+	cost === undefined ? {} : { cost: costShare(cost, index, count), costCurrency };
 
 /** The output settings of an item: where its images go. */
 export interface ImageTarget {
@@ -172,7 +179,7 @@ export async function itemPerImage(
 	target: ImageTarget,
 ): Promise<INodeExecutionData[]> {
 	const { isTool } = run;
-	const { model, created, taskId, taskType, status, prompt } = facts;
+	const { model, created, taskId, taskType, status, prompt, requestId } = facts;
 	const usage = isTool ? undefined : facts.usage;
 	const fileOf = fileGetter(run, facts, target);
 	const cost = costOf(facts, images.length);
@@ -186,6 +193,7 @@ export async function itemPerImage(
 					prompt,
 					model,
 					parameters: isTool ? undefined : facts.parameters && deepCopy(facts.parameters),
+					...billShare(facts, index, images.length),
 					estimatedCost: costShare(cost, index, images.length),
 					usage,
 					status,
@@ -201,11 +209,13 @@ export async function itemPerImage(
 			};
 		} catch (error) {
 			const task = { taskId, taskType, status };
-			const about = error instanceof GatewayError ? withDetails(error, task) : error;
-			if (!run.continuesOnFail) throw about;
+			const failure = error instanceof GatewayError ? withDetails(error, task) : error;
+			if (!run.continuesOnFail) throw failure;
 			const estimatedCost = costShare(cost, index, images.length);
-			const known = { charged: 'yes', model, prompt, estimatedCost, usage, ...task } as const;
-			return failedItem(run.node, about, target.itemIndex, known);
+			const bill = billShare(facts, index, images.length);
+			const about = { model, prompt, estimatedCost, usage, ...bill, ...task, requestId };
+			const known = { charged: 'yes', ...about } as const;
+			return failedItem(run.node, failure, target.itemIndex, known);
 		}
 	};
 	return withUsageOnce(await Promise.all(images.map(itemOf)));
@@ -272,7 +282,8 @@ function fileGetter(
 	const { download, maxMb } = target;
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;
-		return await downloadImage(run, { url: image.url, maxMb, name: nameOf(facts, target, index) });
+		const name = nameOf(facts, target, index);
+		return await downloadImage(run, { url: image.url, maxMb, name, item: target.itemIndex });
 	};
 }
 

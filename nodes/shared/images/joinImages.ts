@@ -1,4 +1,5 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { sumOfBills, type Bill } from '../../../gateway/responses/cost';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { detailsOf } from '../run/itemFacts';
 import { isFailed } from '../run/nodeErrors';
@@ -38,8 +39,10 @@ export function joinImages(
 	// The first image's fields win, which alone has the usage.
 	const shared = Object.assign({}, ...finished.map(({ json }) => json).reverse()) as IDataObject;
 	for (const name of OF_IMAGE) delete shared[name];
+	// Each image, also one that couldn't be downloaded, has its share.
+	const [bill] = sumOfBills(items.map(({ json }): Bill => detailsOf(json) ?? json));
 	return {
-		json: { ...shared, ...withoutUndefined({ estimatedCost }), urls, images },
+		json: { ...shared, ...withoutUndefined({ ...bill, estimatedCost }), urls, images },
 		pairedItem: first.pairedItem,
 		...(files.length === 0 ? {} : { binary: Object.fromEntries(files) }),
 	};

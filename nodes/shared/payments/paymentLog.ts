@@ -14,6 +14,7 @@ import {
 	RESCUE,
 	RESCUE_OF_ONE,
 	rescueOfCalled,
+	billOf,
 	chargeOf,
 	itemsWithoutAddress,
 	listPayments,
@@ -256,7 +257,10 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			model,
 			prompt,
 			// Only what is in the sum of this try: not a refused request, or a payment that it doesn't use.
-			estimatedCost: this.isStarted(itemIndex) ? paid?.facts?.estimatedCost : undefined,
+			...(this.isStarted(itemIndex) && paid !== undefined
+				? { estimatedCost: paid.facts?.estimatedCost, ...billOf(paid) }
+				: {}),
+			requestId: named?.requestId ?? unknown?.requestId,
 			url: images.find((image) => !isInline(image))?.url,
 		};
 	}

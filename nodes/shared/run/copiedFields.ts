@@ -8,7 +8,7 @@ import { withoutUndefined } from '../../../util/json';
  */
 // prettier-ignore
 const NOT_COPIED = new Set([
-	'alsoNamed', 'checks', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
+	'alsoNamed', 'checks', 'cost', 'costCurrency', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
 	'outputFormat', 'parameters', 'pricePerImage', 'prompt', 'quality', 'request', 'response', 'revisedPrompt', 'size',
 	'status', 'statusGroup', 'statusUrl', 'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage',
 	'verdict',

@@ -6,7 +6,8 @@ import { isJsonObject, type JsonObject } from '../../../util/json';
 import type { RequestFacts } from './requestFacts';
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
-export interface ItemFacts extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost'> {
+export interface ItemFacts
+	extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost' | 'cost' | 'costCurrency'> {
 	charged: Charged;
 	taskId?: string;
 	taskType?: TaskType;
@@ -18,6 +19,8 @@ export interface ItemFacts extends Pick<RequestFacts, 'model' | 'prompt' | 'esti
 	url?: string;
 	/** What the request used up, as the gateway counts it. */
 	usage?: JsonObject;
+	/** The number of the request that was paid for. */
+	requestId?: string;
 }
 
 /**
@@ -34,6 +37,8 @@ export type UnreturnedPayment = {
 	url?: string;
 	/** What was paid for, if no address leads to it: a retry of the execution returns it. */
 	note?: string;
+	/** The number of the paid request, for the gateway's support. */
+	requestId?: string;
 	/** Set for a request that may have been charged; then `taskId` is an ID in its response. */
 	outcome?: 'unknown';
 };

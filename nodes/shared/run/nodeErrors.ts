@@ -41,6 +41,7 @@ const chargedBy = (error: unknown): Charged =>
 function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
 	const own = { ...problemOf(error), message: undefined, description: undefined };
 	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, usage, url } = facts;
+	const { cost, costCurrency, requestId } = facts;
 	const charged = mostCharged([facts.charged, chargedBy(error)]);
 	return withoutUndefined({
 		charged,
@@ -50,9 +51,10 @@ function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
 		statusUrl,
 		model,
 		prompt,
-		estimatedCost: charged === 'no' ? undefined : estimatedCost,
+		...(charged === 'no' ? {} : { estimatedCost, cost, costCurrency }),
 		usage,
 		url,
+		requestId,
 		...withoutUndefined(own),
 		outcome: outcomeOf(error),
 	}) as JsonObject;

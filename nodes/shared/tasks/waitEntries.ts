@@ -101,9 +101,10 @@ export function listTasks(entries: WaitEntry[]) {
 export function knownWaits(entries: WaitEntry[]): KnownItems {
 	const itemFacts = (itemIndex: number): ItemFacts => {
 		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
-		const { model, prompt, estimatedCost } = facts ?? {};
+		const { model, prompt, estimatedCost, cost, costCurrency } = facts ?? {};
 		const { taskId, taskType, status, statusUrl } = task ?? {};
-		return { charged, taskId, taskType, status, statusUrl, model, prompt, estimatedCost };
+		const ofTask = { taskId, taskType, status, statusUrl };
+		return { charged, ...ofTask, model, prompt, estimatedCost, cost, costCurrency };
 	};
 	return {
 		count: entries.length,
