@@ -113,7 +113,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			payments,
 			this.place.executionId,
 			this.isTool,
-			resendsUnknown,
+			// A person's word: another round of a loop, or an agent's call, isn't one.
+			resendsUnknown && context.getNode().retryOnFail === true,
 		);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;

@@ -191,7 +191,7 @@ test.each(REQUESTS)('%s: each request carries what is meant for it', async (_, r
 });
 
 describe('a value of an additional header', () => {
-	test('that is a word stays in what the model has written, with its thinking, and in no error', async () => {
+	test('that authenticates nobody stays in what the model has written, with its thinking, and in errors', async () => {
 		const content = [
 			{ type: 'thinking', thinking: 'anthropic or not?', signature: 's' },
 			{ type: 'text', text: 'Made by anthropic.' },
@@ -212,7 +212,7 @@ describe('a value of an additional header', () => {
 			expect(shown.json(NODE)).toEqual([{ text: 'Made by anthropic.' }]);
 		}
 		isGood = false;
-		expect(everythingIn((await host.run(workflow)).error)).not.toContain('anthropic refuses');
+		expect(everythingIn((await host.run(workflow)).error)).toContain('anthropic refuses');
 	});
 
 	test('that is a word is not taken out of an ID or the address of an image', async () => {

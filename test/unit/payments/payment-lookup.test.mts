@@ -234,7 +234,7 @@ const OTHER = {
 		...['addSummary', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency', 'download'],
 		...['dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode'],
 		...['oneItemPerRequest', 'parkAfter', 'pollInterval', 'requestsPerSecond'],
-		...['surviveRestarts', 'timeout'],
+		...['streamResponse', 'surviveRestarts', 'timeout'],
 	],
 	Message: [
 		...['concurrency', 'keepImages', 'outputJson', 'promptCaching', 'requestsPerSecond'],

@@ -42,8 +42,13 @@ function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): M
 	return times(flow.as === 'loop' ? all - made : 1);
 }
 
+/** Retry On Fail sends a message of unknown outcome again: a person has said so. */
+const resendsUnknown = ({ flow: { make, tries } }: Step): boolean => make === 'message' && tries > 1;
+
 function twice(played: Played, step: Step): Breach[] {
-	const charges = played.service.books.charges.filter((charge) => charge.step === step.number);
+	const charges = played.service.books.charges
+		.filter((charge) => charge.step === step.number)
+		.filter(({ heard, right }) => (heard && right) || !resendsUnknown(step));
 	const wanted = asks(played, step);
 	const there = counted(toBeTaken(played, step).map(keyOf));
 	const breaches: Breach[] = [];
@@ -59,6 +64,7 @@ function twice(played: Played, step: Step): Breach[] {
 
 /** What may have been accepted is not sent again, whether it was charged or not. */
 function sentAgain(played: Played, step: Step): Breach[] {
+	if (resendsUnknown(step)) return [];
 	const wanted = asks(played, step, (of, item) => `${String(item.prompt)}${of.edited}`);
 	const sent = played.service.books.requests.filter(
 		({ step: of, call, fate, status, prompt }) =>
