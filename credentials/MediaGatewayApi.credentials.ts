@@ -7,8 +7,13 @@ import type {
 	INodeProperties,
 } from 'n8n-workflow';
 import { OperationalError } from 'n8n-workflow';
-import { credentialHeaders, skipsCertificate } from '../gateway/protocol/auth';
-import { asText, credentialProblem, readCredential } from '../gateway/protocol/credential';
+import {
+	accountOf,
+	credentialHeaders,
+	GatewayError,
+	skipsCertificate,
+	type Account,
+} from '../gateway';
 
 /** The fields that most people never touch: n8n neither stores nor uses them with the switch off. */
 const displayOptions = { show: { gatewaySettings: [true] } };
@@ -225,33 +230,38 @@ export class MediaGatewayApi implements ICredentialType {
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,
 	): Promise<IHttpRequestOptions> => {
-		const { credential, problem } = readOnce(credentials);
-		if (problem !== undefined) throw new OperationalError(asText(problem));
+		const account = accountIn(credentials);
 		const url = addressOf(requestOptions);
-		const added = credentialHeaders(url, credential, requestOptions.headers);
+		const added = credentialHeaders(url, account, requestOptions.headers);
 		return {
 			...requestOptions,
 			// The HTTP library ignores case: of two spellings of a name, the last one is sent.
 			...(Object.keys(added).length > 0
 				? { ...NO_REDIRECT, headers: { ...requestOptions.headers, ...added } }
 				: {}),
-			...(skipsCertificate(url, credential) ? ANY_CERTIFICATE : {}),
+			...(skipsCertificate(url, account) ? ANY_CERTIFICATE : {}),
 		};
 	};
 }
 
-const known = new WeakMap<object, ReturnType<typeof readWithProblem>>();
+const known = new WeakMap<object, Account>();
 
-const readWithProblem = (fields: ICredentialDataDecryptedObject) => {
-	const credential = readCredential(fields);
-	return { credential, problem: credentialProblem(credential) };
-};
+/** The account of a credential, read once: a run of a node has the same object for all requests. */
+function accountIn(fields: ICredentialDataDecryptedObject): Account {
+	const account = known.get(fields) ?? readAccount(fields);
+	known.set(fields, account);
+	return account;
+}
 
-/** A credential and its problem, read once: a run of a node has the same object for all requests. */
-function readOnce(fields: ICredentialDataDecryptedObject) {
-	const read = known.get(fields) ?? readWithProblem(fields);
-	known.set(fields, read);
-	return read;
+/** n8n shows an error of a credential without its description. */
+function readAccount(fields: ICredentialDataDecryptedObject): Account {
+	try {
+		return accountOf(fields);
+	} catch (error) {
+		if (!(error instanceof GatewayError)) throw error as Error;
+		const { message, description } = error.problem;
+		throw new OperationalError(`${message}. ${description}`);
+	}
 }
 
 /** n8n would take the headers along to wherever a redirect leads; also as older helpers call it. */

@@ -5,7 +5,7 @@ import { Requests } from './wire/inFlight';
 import { createSendOnce, LARGEST_RESPONSE_BYTES } from './wire/sendOnce';
 import type { Transport } from './wire/transport';
 import { asText, credentialProblem, readCredential, underSettings } from './protocol/credential';
-import { afterColon, needsHttps, reasonIn } from './responses/errorBody';
+import { needsHttps, reasonIn } from './responses/errorBody';
 import { planModelNames, readModelNames } from './models/modelNames';
 import { holdsModels, planModelList } from './models/models';
 import type { FaultOutcome, HttpResponse, Outcome } from './protocol/outcome';
@@ -13,6 +13,7 @@ import { isOutOfQuota } from './responses/quota';
 import { planTaskQuery, planUrl, type FreePlan } from './protocol/requestPlan';
 import { TOP_UP } from './errors/errorTable';
 import { faultTexts, GATEWAY, LISTING, type Target } from './errors/faultTexts';
+import { afterColon } from '../util/text';
 
 /**
  * Plans a free test of the key: the query of a task that can't exist. A wrong key gets 401, a valid

@@ -1,3 +1,5 @@
+import { attemptLine } from './wire/attemptLine';
+import { failedAtOnce } from './errors/taskErrors';
 import { withoutUndefined, type JsonObject } from '../util/json';
 import { MB } from '../util/megabyte';
 import { downloadImage, type ImageSource, type StoreImage } from './imageDownload';
@@ -8,8 +10,7 @@ import { Client } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { paidBefore, pay, type Payer } from './pay';
-import { openAccount, type Account } from './protocol/account';
-import { credentialProblem, readCredential } from './protocol/credential';
+import { accountOf, type Account } from './protocol/account';
 import { GatewayError } from './protocol/gatewayError';
 import { fingerprintOf, orderOf, type Order } from './protocol/imageOrder';
 import type { ImageRequest, TaskType } from './protocol/requestPlan';
@@ -18,7 +19,7 @@ import { readPaidResponse, type Receipt } from './responses/paidResponse';
 import { withFullAddresses, type Task, type TaskState } from './responses/task';
 import { lookAtTask } from './wait/lookAtTask';
 import { TasksOfRun } from './wait/tasksOfRun';
-import { TaskWaiter, type FinishedTask, type OpenTask, type WaitFor } from './wait/taskWaiter';
+import { TaskWaiter, type TaskEnd, type WaitFor } from './wait/taskWaiter';
 import type { WaitContext } from './wait/waitContext';
 import { Requests } from './wire/inFlight';
 import type { RunLimits } from './wire/runLimits';
@@ -49,8 +50,8 @@ export interface Ports<Key> {
 	hints?: Set<string>;
 	/** Called for each request that is repeated after a refusal for the rate limit. */
 	onRepeat?: () => void;
-	/** Told of each attempt to send a request, for a log. */
-	onAttempt?: (attempt: Attempt) => void;
+	/** Gets a line for a log about each attempt to send a request: never the key, a query or a body. */
+	log?: (line: string) => void;
 	/** False for a client that only reads the public model list. */
 	needsKey?: boolean;
 }
@@ -119,9 +120,13 @@ export class Gateway<Key = undefined> {
 		this.stopped = this.untilStopped();
 	}
 
-	/** The order of an image request, for a task if it is asynchronous. */
-	order(kind: TaskType, request: ImageRequest, asynchronous = false): Order {
-		return orderOf(kind, request, this.account, asynchronous);
+	/** The order of an image request: for a task, or for a response that comes as a stream. */
+	order(
+		kind: TaskType,
+		request: ImageRequest,
+		{ asynchronous = false, stream = false } = {},
+	): Order {
+		return orderOf(kind, request, this.account, { asynchronous, stream });
 	}
 
 	/** The identity of a payment for an image request, whatever its mode. */
@@ -161,7 +166,7 @@ export class Gateway<Key = undefined> {
 		request: ImageRequest,
 		{ key, asynchronous = false }: { key?: Key; asynchronous?: boolean } = {},
 	): Promise<Receipt> {
-		return await this.pay(this.order('generation', request, asynchronous), key as Key);
+		return await this.pay(this.order('generation', request, { asynchronous }), key as Key);
 	}
 
 	/**
@@ -202,10 +207,9 @@ export class Gateway<Key = undefined> {
 	 *   at least once, but with 0 not at all
 	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
 	 */
-	async waitFor<W extends WaitFor>(
-		wait: W,
-		limitMs?: number,
-	): Promise<FinishedTask<W> | OpenTask<W>> {
+	async waitFor<W extends WaitFor>(wait: W, limitMs?: number): Promise<TaskEnd<W>> {
+		const failed = failedAtOnce(wait.task);
+		if (failed !== undefined) throw failed;
 		return await this.taskWaiter().wait(wait, limitMs);
 	}
 
@@ -215,7 +219,7 @@ export class Gateway<Key = undefined> {
 	 *
 	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
 	 */
-	async check<W extends WaitFor>(wait: W): Promise<FinishedTask<W> | OpenTask<W>> {
+	async check<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
 		return await this.taskWaiter().check(wait);
 	}
 
@@ -276,7 +280,8 @@ export class Gateway<Key = undefined> {
 
 	private createSendOnce(own: SendOnceOverrides): SendOnce {
 		const { account, limits, requests } = this;
-		const { transport, addsKey, onAttempt } = this.ports;
+		const { transport, addsKey, log } = this.ports;
+		const onAttempt = log && ((attempt: Attempt) => log(attemptLine(attempt)));
 		const usual = { account, limits, requests, transport, addsKey, onAttempt };
 		return createSendOnce({ ...usual, ...own });
 	}
@@ -310,8 +315,5 @@ export function openGateway<Key = undefined>(
 	ports: Ports<Key>,
 	identity?: string,
 ): Gateway<Key> {
-	const credential = readCredential(settings);
-	const problem = credentialProblem(credential, ports.needsKey);
-	if (problem !== undefined) throw new GatewayError(problem);
-	return new Gateway(openAccount(credential, identity), ports);
+	return new Gateway(accountOf(settings, identity, ports.needsKey), ports);
 }

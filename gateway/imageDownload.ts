@@ -9,17 +9,11 @@ import type { Fault } from './protocol/networkFault';
 import { isGood, type HttpResponse, type Outcome } from './protocol/outcome';
 import { planDownload } from './protocol/requestPlan';
 import { absoluteAddress } from './protocol/url';
-import {
-	bound,
-	peek,
-	readBody,
-	TooLargeError,
-	type ByteStream,
-	type ResponseBody,
-} from './wire/responseBody';
+import { bound, peek, readBody, TooLargeError, type ResponseBody } from './wire/responseBody';
 import type { RunLimits } from './wire/runLimits';
 import { plainHeaders, type SendOnce, type SendOnceOverrides } from './wire/sendOnce';
 import type { WireResponse } from './wire/transport';
+import type { ByteStream } from '../util/byteStream';
 
 /** An image to download. */
 export interface ImageSource {

@@ -2,18 +2,32 @@
  * The door of the gateway's client: what code outside of gateway/ may use of it, beside
  * messages/index.ts and models/index.ts.
  */
-export type { ImageSource } from './imageDownload';
-export { isOutOfReach, taskError } from './errors/taskErrors';
+export { probeSettings } from './credentialProbe';
+export { alsoNamed, isOutOfReach, taskError } from './errors/taskErrors';
 export { Gateway, openGateway, type Ports } from './gatewayClient';
+export type { ImageSource } from './imageDownload';
 export type { Journal, Settled } from './journal';
-export { openAccount, type Account } from './protocol/account';
-export { mostCharged, readCharged, type Charged } from './protocol/charged';
-export { GatewayError, hasCode, withDetails, type Problem } from './protocol/gatewayError';
-export { showOrder, type Order } from './protocol/imageOrder';
-export type { ImageRequest, TaskType } from './protocol/requestPlan';
+export { paidBefore, pay } from './pay';
+export { type Account, accountOf } from './protocol/account';
+export { credentialHeaders, skipsCertificate } from './protocol/auth';
+export { type Charged, mostCharged, readCharged } from './protocol/charged';
+export { requestFingerprint } from './protocol/fingerprint';
+export { GatewayError, hasCode, type Problem, withDetails } from './protocol/gatewayError';
+export { type Order, showOrder } from './protocol/imageOrder';
+export {
+	type FormFile,
+	IMAGE_FIELD,
+	IMAGE_LIST,
+	type ImageRequest,
+	type PaidPlan,
+	pathPart,
+	type TaskType,
+} from './protocol/requestPlan';
 export { RunEnded } from './protocol/runEnded';
-export type { Receipt } from './responses/paidResponse';
-export { taskKey, type Task, type TaskState } from './responses/task';
-export type { FinishedTask, OpenTask, WaitFor } from './wait/taskWaiter';
+export { statusGroup } from './protocol/status';
+export { readBilling, type Receipt } from './responses/paidResponse';
+export type { ImageResult } from './responses/responseFields';
+export { isInline, type Task, taskKey, taskName, type TaskState } from './responses/task';
+export type { FinishedTask, TaskEnd, WaitFor } from './wait/taskWaiter';
 export type { RunLimits } from './wire/runLimits';
-export type { Transport, WireBody, WireRequest, WireResponse } from './wire/transport';
+export type { Transport, WireBody, WireResponse } from './wire/transport';

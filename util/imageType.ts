@@ -17,7 +17,7 @@ const FORMATS: Array<[mimeType: string, start: RegExp]> = [
 	['image/bmp', /^BM[^]{4}\0{4}/],
 	['image/tiff', /^(II\*\0|MM\0\*)/],
 	['image/jxl', /^(\xff\n|\0\0\0\fJXL \r\n\x87\n)/],
-	['image/x-icon', /^\0\0\x01\0[\x01-\xff]\0/],
+	['image/x-icon', /^\0\0[^\0]\0[^\0]\0/],
 	['image/svg+xml', /^<([\w.-]{1,100}:)?svg[\s>/]/],
 ];
 

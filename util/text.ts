@@ -63,7 +63,7 @@ export function escapeHtml(text: string): string {
 }
 
 /** In characters: enough of a response to contain an ID. */
-const LONGEST_EXCERPT = 2048;
+export const LONGEST_EXCERPT = 2048;
 /**
  * Runs of Base64 characters: one shorter than `LONGEST_ID` characters may be an ID, a longer one is
  * an inline image.
@@ -83,3 +83,7 @@ export function excerpt(text: string | undefined): string | undefined {
 		.slice(0, LONGEST_EXCERPT)
 		.replace(/\p{Cs}$/u, '');
 }
+
+/** The gateway's own words as the end of a sentence; empty where there are none. */
+export const afterColon = (said: string | undefined): string =>
+	said === undefined ? '' : `: ${said}`;

@@ -1,19 +1,19 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import { namedAddresses } from '../../util/httpAddresses';
-import { excerpt, quote } from '../../util/text';
+import { excerpt, quote, afterColon } from '../../util/text';
 import { leadsToResult, chargedAfter, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, unknownOutcome, withDetails, type Problem } from '../protocol/gatewayError';
-import { readBill, type Bill } from '../responses/cost';
+import { readBill } from '../responses/cost';
 import { readRequestId, withRequestId } from '../responses/requestId';
-import { saysFailure } from '../responses/errorBody';
-import { afterColon, errorIn, reasonIn } from '../responses/errorBody';
+import { saysFailure, errorIn, reasonIn } from '../responses/errorBody';
 import { idOfAddress, layersOf, readTaskId } from '../responses/responseFields';
 import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, targetOf, type Target } from './faultTexts';
 import { ERRORS } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
+import type { Bill } from '../../util/bill';
 
 /** Where a request went, if there is no such endpoint: people rarely see that a path is wrong. */
 function askedAt({ httpCode, url }: HttpResponse, { field }: Target): string {

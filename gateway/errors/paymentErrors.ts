@@ -2,11 +2,12 @@ import { namedAddresses } from '../../util/httpAddresses';
 import type { Problem } from '../protocol/gatewayError';
 import type { GoodResponse } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
-import { afterColon, errorIn } from '../responses/errorBody';
+import { errorIn } from '../responses/errorBody';
 import { readBill } from '../responses/cost';
 import { readRequestId, withRequestId } from '../responses/requestId';
 import { idIn, layersOf, readTaskId } from '../responses/responseFields';
 import { shownResponse } from './taskErrors';
+import { afterColon } from '../../util/text';
 
 /**
  * The problem of a request that was ended by a Stop.

@@ -1,11 +1,16 @@
+import { LONGEST_EXCERPT, afterColon } from '../../util/text';
 import { GatewayError, hasCode, withDetails, type Problem } from '../protocol/gatewayError';
 import { withoutInlineImages } from '../../util/inlineImages';
 import { namedAddresses } from '../../util/httpAddresses';
-import { afterColon } from '../responses/errorBody';
 import { withRequestId } from '../responses/requestId';
 import { isFinished } from '../protocol/status';
-import type { Task } from '../responses/task';
-import { addressesOfImages, reasonWithoutImage, taskName, type TaskState } from '../responses/task';
+import {
+	addressesOfImages,
+	reasonWithoutImage,
+	taskName,
+	type Task,
+	type TaskState,
+} from '../responses/task';
 
 /**
  * The error of a finished task without an image; undefined for other tasks. Images count only in
@@ -58,19 +63,16 @@ export function lostTaskError(state: TaskState): GatewayError {
 
 /** The addresses of what a task lists as images, though it has failed or isn't finished. */
 function namedImages(state: TaskState): string {
-	const urls = addressesOfImages(state).join(' , ').slice(0, LONGEST_RESPONSE);
+	const urls = addressesOfImages(state).join(' , ').slice(0, LONGEST_EXCERPT);
 	return urls === '' ? '' : ` The response names ${urls}`;
 }
-
-/** The longest part of a response that an error keeps, in characters. */
-export const LONGEST_RESPONSE = 2048;
 
 /**
  * The response about a task, which may have its image in an unknown field or beside an unknown
  * status.
  */
 export const shownResponse = ({ response }: Pick<TaskState, 'response'>): string =>
-	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_RESPONSE);
+	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_EXCERPT);
 
 /** The error of a task that failed at its submit with a reason: a poll says no more. */
 export function failedAtOnce(task: Task): GatewayError | undefined {
@@ -92,7 +94,7 @@ export function failedAtOnce(task: Task): GatewayError | undefined {
 export const alsoNamed = ({ mentioned = [] }: { mentioned?: string[] } = {}): string =>
 	mentioned.length === 0
 		? ''
-		: ` The response to the submit also names ${mentioned.join(', ').slice(0, LONGEST_RESPONSE)}`;
+		: ` The response to the submit also names ${mentioned.join(', ').slice(0, LONGEST_EXCERPT)}`;
 
 /** The error of a task, with what the response to its submit also names. */
 export const withMentioned = (error: GatewayError, task: { mentioned?: string[] }): GatewayError =>

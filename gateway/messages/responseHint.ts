@@ -1,6 +1,5 @@
-import { afterColon } from '../responses/errorBody';
 import { isJsonObject, type JsonObject } from '../../util/json';
-import { firstText } from '../../util/text';
+import { firstText, afterColon } from '../../util/text';
 import { isBlankText, isThinking } from './blockKinds';
 import { isToolCall } from './chat';
 import { readMessage } from './message';

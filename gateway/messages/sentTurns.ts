@@ -15,6 +15,16 @@ export function withoutBlanks<T extends Turn>(turns: T[]): T[] {
 	return sent.length === turns.length ? sent : joinTurns(sent);
 }
 
+/**
+ * A stored conversation and what is added to it, as the endpoint takes them. What is added stays as it was
+ * written, unless the turns before it had to be changed.
+ */
+export function continueTurns<T extends Turn>(history: T[], added: T[]): T[] {
+	const earlier = withoutBlanks(history);
+	const turns = [...earlier, ...added];
+	return earlier.length === history.length ? turns : joinTurns(turns);
+}
+
 /** Joins consecutive turns of a role, because not every gateway accepts them. */
 export function joinTurns<T extends Turn>(turns: T[]): T[] {
 	const groups: T[][] = [];

@@ -2,8 +2,9 @@ import type { WireResponse } from '../wire/transport';
 import { MessageStream } from './messageStream';
 import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
 import type { KeyFilter } from '../../util/keyFilter';
-import { isByteStream, TooLargeError, type ResponseBody } from '../wire/responseBody';
+import { TooLargeError, type ResponseBody } from '../wire/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
+import { isByteStream } from '../../util/byteStream';
 
 export interface StreamOptions {
 	/** Called with the text as soon as it arrives. */

@@ -1,7 +1,8 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import type { HttpResponse } from '../protocol/outcome';
 import type { FreePlan } from '../protocol/requestPlan';
-import { parseUrl, pathAtGateway } from '../protocol/url';
+import { pathAtGateway } from '../protocol/url';
+import { parseUrl } from '../../util/parseUrl';
 
 /** The most pages of a list that are requested. */
 export const MOST_PAGES = 20;

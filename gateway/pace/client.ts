@@ -9,7 +9,7 @@ import {
 } from '../protocol/outcome';
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
 import { requestedPauseMs } from '../protocol/retryAfter';
-import { parseUrl } from '../protocol/url';
+import { parseUrl } from '../../util/parseUrl';
 import type { SendOnce } from '../wire/sendOnce';
 import { isQuotaRefusal } from '../responses/quota';
 import type { RateLimiter, StartedRequest } from './rateLimiter';

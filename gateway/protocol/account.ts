@@ -1,8 +1,11 @@
 import { digestOf } from '../../util/digest';
+import type { JsonObject } from '../../util/json';
 import { createKeyEraser, ERASED } from '../../util/keyEraser';
 import { createKeyFilter, type KeyFilter } from '../../util/keyFilter';
-import { credentialProblem, type Credential } from './credential';
-import { isBelow, parseUrl } from './url';
+import { credentialProblem, readCredential, type Credential } from './credential';
+import { GatewayError } from './gatewayError';
+import { isBelow } from './url';
+import { parseUrl } from '../../util/parseUrl';
 
 /** A credential with its identity, and what removes its secrets from texts. */
 export interface Account extends Credential {
@@ -58,6 +61,21 @@ export function openAccount(credential: Credential, identity?: string): Account 
 				? withKeyAgain(address, key)
 				: withoutKeyInContent(address),
 	};
+}
+
+/**
+ * The account of the fields of a credential.
+ *
+ * @param identity what stays the same when the key is renewed; the key itself without any
+ * @param needsKey false for the public model list, which takes none (docs/protocol.md,
+ *   "Authentication")
+ * @throws GatewayError that names the field to correct
+ */
+export function accountOf(fields: JsonObject, identity?: string, needsKey = true): Account {
+	const credential = readCredential(fields);
+	const problem = credentialProblem(credential, needsKey);
+	if (problem !== undefined) throw new GatewayError(problem);
+	return openAccount(credential, identity);
 }
 
 /** The key, and what else authenticates: in additional headers, and in the query of an address. */

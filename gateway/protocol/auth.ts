@@ -1,5 +1,6 @@
 import type { Credential } from './credential';
-import { isBelow, parseUrl, pathBelow, type ApiAddress } from './url';
+import { isBelow, pathBelow, type ApiAddress } from './url';
+import { parseUrl } from '../../util/parseUrl';
 
 /**
  * The headers that the credential adds to a request: the key in the form of its path, and the

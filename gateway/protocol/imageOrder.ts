@@ -2,6 +2,7 @@ import type { JsonObject } from '../../util/json';
 import type { Account } from './account';
 import { requestFingerprint } from './fingerprint';
 import {
+	asStream,
 	planEdit,
 	planGeneration,
 	planUrl,
@@ -25,15 +26,21 @@ export interface Order {
 	url: string;
 }
 
-/** The order of an image request, for a task if it is asynchronous. */
+/**
+ * The order of an image request.
+ *
+ * @param asynchronous for a task
+ * @param stream for a synchronous response that comes as a stream without previews
+ */
 export function orderOf(
 	kind: TaskType,
 	request: ImageRequest,
 	account: Account,
-	asynchronous: boolean,
+	{ asynchronous, stream }: { asynchronous: boolean; stream: boolean },
 ): Order {
 	const flag = asynchronous ? account.asyncFlag : undefined;
-	const plan = kind === 'edit' ? planEdit(request, flag, account) : planGeneration(request, flag);
+	const usual = kind === 'edit' ? planEdit(request, flag, account) : planGeneration(request, flag);
+	const plan = stream && !asynchronous ? asStream(usual) : usual;
 	return {
 		plan,
 		taskType: taskTypeOf(plan),

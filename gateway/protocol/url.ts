@@ -1,3 +1,5 @@
+import { parseUrl } from '../../util/parseUrl';
+
 /** In characters: a longer address isn't read. */
 export const LONGEST_ADDRESS = 2000;
 
@@ -20,15 +22,6 @@ const ENDPOINT =
 
 /** A part of a path that is a version, such as `/v1`, `/v3` or `/v1beta`. */
 const VERSION = /\/v\d+(\.\d+)?((alpha|beta|preview)\d*)?(?=\/|$)/i;
-
-/** An address as a URL, relative to `base` if given; undefined if it is invalid. */
-export function parseUrl(address: string, base?: string): URL | undefined {
-	try {
-		return new URL(address, base);
-	} catch {
-		return undefined;
-	}
-}
 
 /** An address of a response, which may be relative; the protocol's paths lie below the gateway's. */
 export const fromGateway = (address: string, baseUrl: string): URL | undefined =>

@@ -1,14 +1,7 @@
 import { rounded } from '../../util/amount';
+import { sumOfBills, type Bill } from '../../util/bill';
 import { isJsonObject, type JsonObject } from '../../util/json';
 import { firstOf, inAllSpellings, valuesAt } from './responseFields';
-
-/** What a request has cost by the gateway's own bill. Both are absent where it doesn't say. */
-export type Bill = {
-	/** In the gateway's own unit, or in `costCurrency`. */
-	cost?: number;
-	/** As the gateway names it; none is assumed. */
-	costCurrency?: string;
-};
 
 /** How an amount under a name is meant. */
 interface Meaning {
@@ -85,12 +78,6 @@ export function readBill(layers: JsonObject[], headers: JsonObject = {}): Bill {
 	);
 }
 
-/** The bill of a task: what is said of its end counts, or else what its submit said. */
-export const laterBill = (later: Bill, first: Bill): Bill =>
-	later.cost === undefined
-		? { cost: first.cost, costCurrency: first.costCurrency }
-		: { cost: later.cost, costCurrency: later.costCurrency };
-
 const unlessFree = (bill?: Bill): Bill | undefined => (bill?.cost === 0 ? undefined : bill);
 
 /** The bill in an object, with the currency beside it. */
@@ -139,23 +126,3 @@ function billOfEntries(layer: unknown): Bill | undefined {
 		return others.length === 0 ? sum : undefined;
 	});
 }
-
-/** Several bills together: one for each currency. */
-export function sumOfBills(bills: Bill[]): Bill[] {
-	const sums = new Map<string | undefined, number>();
-	for (const { cost, costCurrency } of bills) {
-		if (cost === undefined) continue;
-		sums.set(costCurrency, rounded((sums.get(costCurrency) ?? 0) + cost));
-	}
-	return [...sums].map(([costCurrency, cost]) => ({ cost, costCurrency }));
-}
-
-/** Bills as the part of a sentence. */
-export const describeBills = (bills: Bill[]): string =>
-	bills
-		.map(({ cost, costCurrency }) => [cost, costCurrency].join(' ').trim())
-		.slice(0, MOST_CURRENCIES)
-		.join(' and ');
-
-/** More currencies than any gateway bills in. */
-const MOST_CURRENCIES = 5;

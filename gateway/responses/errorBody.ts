@@ -18,10 +18,6 @@ export function errorIn(body: JsonObject): string | undefined {
 	return isErrorCode(body.code) ? [numberOf(body.code), reason].join(' ').trim() : reason;
 }
 
-/** The gateway's own words as the end of a sentence; empty where there are none. */
-export const afterColon = (said: string | undefined): string =>
-	said === undefined ? '' : `: ${said}`;
-
 /** Whether a response is an error in the gateway's own form (docs/protocol.md, "Errors"). */
 export function isGatewayError(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') return false;

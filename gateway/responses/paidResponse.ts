@@ -1,9 +1,12 @@
+import { readBill } from './cost';
+import { readRequestId } from './requestId';
 import type { JsonObject } from '../../util/json';
-import { laterBill, type Bill } from './cost';
+import { laterBill, type Bill } from '../../util/bill';
 import type { GoodResponse } from '../protocol/outcome';
 import type { TaskType } from '../protocol/requestPlan';
 import {
 	idOfAddress,
+	layersOf,
 	namesTask,
 	readStatus,
 	readTaskAddress,
@@ -31,6 +34,11 @@ export interface Receipt extends Bill {
 	refusal?: string;
 	/** The number of the request. */
 	requestId?: string;
+}
+
+/** What the gateway says of a request itself: its bill, and its number. */
+export function readBilling({ json, headers }: Pick<GoodResponse, 'json' | 'headers'>) {
+	return { requestId: readRequestId(headers), ...readBill(layersOf(json), headers) };
 }
 
 /** More IDs than a response can mean. */

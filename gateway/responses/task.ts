@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../util/json';
 import { firstText, quote } from '../../util/text';
-import { readBill, type Bill } from './cost';
+import { readBill } from './cost';
 import { reasonIn } from './errorBody';
 import { addressesIn, imagesAnywhere } from './foundImages';
 import { bestReason, flaggedIn, reasonsIn } from './reasons';
@@ -25,6 +25,7 @@ import {
 } from './responseFields';
 import { isPartial, statusGroup, type StatusGroup } from '../protocol/status';
 import { absoluteAddress, LONGEST_ADDRESS } from '../protocol/url';
+import type { Bill } from '../../util/bill';
 
 /** A task that was paid for. */
 export interface Task {

@@ -3,7 +3,7 @@ import { lostTaskError, taskError } from '../errors/taskErrors';
 import type { PollResult } from './poller';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
 import { isRateLimited, isTransient } from '../pace/retryPolicy';
-import { laterBill } from '../responses/cost';
+import { laterBill } from '../../util/bill';
 import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody';
 import { isGood, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';

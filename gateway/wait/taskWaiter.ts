@@ -33,7 +33,7 @@ export interface FinishedTask<W extends WaitFor> {
 }
 
 /** A task that is still open. */
-export interface OpenTask<W extends WaitFor> {
+interface OpenTask<W extends WaitFor> {
 	kind: 'open';
 	/** The wait with the task's last status, to be continued. */
 	wait: W;
@@ -42,6 +42,9 @@ export interface OpenTask<W extends WaitFor> {
 	/** The error at the deadline; undefined before it. */
 	error?: GatewayError;
 }
+
+/** How a wait ended, for now. */
+export type TaskEnd<W extends WaitFor> = FinishedTask<W> | OpenTask<W>;
 
 /**
  * How long a check goes on without a result for any of its tasks, in milliseconds: a little longer
@@ -102,10 +105,7 @@ export class TaskWaiter {
 	 *   at least once, but with 0 not at all
 	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
 	 */
-	async wait<W extends WaitFor>(
-		wait: W,
-		limitMs = Infinity,
-	): Promise<FinishedTask<W> | OpenTask<W>> {
+	async wait<W extends WaitFor>(wait: W, limitMs = Infinity): Promise<TaskEnd<W>> {
 		if (limitMs === 0) return { kind: 'open', wait, polled: false };
 		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
 		const poll = async (task: PolledTask) => await this.poll(wait, task, Math.min(leftMs, limitMs));
@@ -119,7 +119,7 @@ export class TaskWaiter {
 	 *
 	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
 	 */
-	async check<W extends WaitFor>(wait: W): Promise<FinishedTask<W> | OpenTask<W>> {
+	async check<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
 		this.resultAt ??= this.context.clock.now();
 		const stalled = (this.stalled ??= this.untilStalled());
 		const poll = async (task: PolledTask) =>
@@ -133,7 +133,7 @@ export class TaskWaiter {
 		wait: W,
 		poll: (task: PolledTask) => Promise<WaitEnd>,
 		{ key, isLast }: { key: string; isLast: boolean },
-	): Promise<FinishedTask<W> | OpenTask<W>> {
+	): Promise<TaskEnd<W>> {
 		const { context, waiting } = this;
 		const shared = `${taskKey(wait.task)} ${wait.maxWaitMs} ${key}`;
 		const start = async () => {

@@ -1,6 +1,7 @@
-import { isBelow, parseUrl } from '../protocol/url';
+import { isBelow } from '../protocol/url';
 import { leadsToResult, type HttpResponse } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
+import { parseUrl } from '../../util/parseUrl';
 
 /** Redirects that repeat the same request, and those after which a client sends a GET. */
 const SAME_REQUEST = [307, 308];

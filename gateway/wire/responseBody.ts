@@ -1,26 +1,8 @@
+import { isByteStream, type ByteStream } from '../../util/byteStream';
 import type { HttpResponse } from '../protocol/outcome';
 
 /** The body of a response: its text, and the JSON in it. */
 export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
-
-/** The part of Node.js's Readable that is used here; a community node can't import the type. */
-export interface ByteStream
-	extends AsyncIterable<Uint8Array>,
-		Pick<NodeJS.ReadableStream, 'on' | 'once' | 'pause' | 'resume' | 'unshift'> {
-	readonly destroyed: boolean;
-	read(): Uint8Array | null;
-	destroy(reason?: Error): unknown;
-}
-
-export function isByteStream(value: unknown): value is ByteStream {
-	return (
-		typeof value === 'object' &&
-		value !== null &&
-		'read' in value &&
-		'destroy' in value &&
-		Symbol.asyncIterator in value
-	);
-}
 
 /** Node.js's own text for a connection that was cut off, by which the fault is recognized. */
 const PREMATURE_CLOSE = 'premature close';

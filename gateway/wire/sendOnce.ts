@@ -11,9 +11,10 @@ import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
 import { redirectTarget } from './redirect';
-import { beginningOf, isByteStream, readBody, type ResponseBody } from './responseBody';
+import { beginningOf, readBody, type ResponseBody } from './responseBody';
 import type { RunLimits } from './runLimits';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
+import { isByteStream } from '../../util/byteStream';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
 export type SendOnce = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;

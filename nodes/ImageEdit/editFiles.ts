@@ -1,9 +1,4 @@
-import {
-	IMAGE_FIELD,
-	IMAGE_LIST,
-	type FormFile,
-	type ImageRequest,
-} from '../../gateway/protocol/requestPlan';
+import { type FormFile, IMAGE_FIELD, IMAGE_LIST, type ImageRequest } from '../../gateway';
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import {
 	fileFrom,

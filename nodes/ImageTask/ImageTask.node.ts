@@ -8,11 +8,15 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { withoutUndefined } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
-import { isFinished } from '../../gateway/protocol/status';
-import { laterBill } from '../../gateway/responses/cost';
-import { isInline, type TaskState, taskKey } from '../../gateway/responses/task';
-import { GatewayError, withDetails } from '../../gateway/protocol/gatewayError';
-import { taskError } from '../../gateway/errors/taskErrors';
+import {
+	GatewayError,
+	isInline,
+	taskError,
+	taskKey,
+	type TaskState,
+	withDetails,
+} from '../../gateway';
+import { laterBill } from '../../util/bill';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
@@ -158,7 +162,7 @@ async function stateItems(
 				...facts,
 				...bill,
 				estimatedCost,
-				finished: isFinished(group),
+				finished: group === 'success' || group === 'unsuccessful',
 				succeeded: group === 'success',
 				images: shown.map((image) => withoutUndefined({ ...shownImage(image) })),
 				usage: run.isTool ? undefined : usage,

@@ -9,8 +9,12 @@ import type {
 	SupplyData,
 } from 'n8n-workflow';
 import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
-import type { StoredTurn } from '../../gateway/messages/thinkingHistory';
-import { isThinkingOff, type MessageSettings } from '../../gateway/messages/message';
+import {
+	isThinkingOff,
+	type MessageSettings,
+	Messenger,
+	type StoredTurn,
+} from '../../gateway/messages';
 import {
 	extraMessageFields,
 	lengthFields,
@@ -27,7 +31,6 @@ import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
 import { forbiddenField, withoutFields, type Forbidden } from '../shared/parameters/requestFields';
 import { addHints, openRun } from '../shared/run/runContext';
-import { Messenger } from '../../gateway/messages/messenger';
 import { withCompleteMessages, type AdaptedModel } from './completeMessages';
 import { GatewayChatModel } from './gatewayChatModel';
 

@@ -8,15 +8,20 @@ import type {
 	Tool,
 } from '@n8n/ai-node-sdk';
 import { NodeOperationError, type NodeApiError } from 'n8n-workflow';
-import { toConversation, type ChatPart } from '../../gateway/messages/chat';
-import type { ChatResponse } from '../../gateway/messages/chatResponse';
-import type { MessageSettings } from '../../gateway/messages/message';
-import { toolChoiceField, toolFields } from '../../gateway/messages/toolFields';
-import { withOwnNames, type WireNames } from '../../gateway/messages/wireNames';
+import { RunEnded } from '../../gateway';
+import {
+	type ChatPart,
+	type ChatRequest,
+	type ChatResponse,
+	type MessageSettings,
+	type Messenger,
+	toConversation,
+	toolSettings,
+	type WireNames,
+	withOwnNames,
+} from '../../gateway/messages';
 import { nodeError } from '../shared/run/nodeErrors';
-import { RunEnded } from '../../gateway/protocol/runEnded';
 import type { Run } from '../shared/run/runContext';
-import type { ChatRequest, Messenger } from '../../gateway/messages/messenger';
 
 /** The parts that all copies of a model share; each copy has its own tools. */
 export interface Session {
@@ -152,7 +157,6 @@ export class GatewayChatModel implements ChatModel {
 		// Tools that a provider runs itself don't go to the gateway.
 		const functions = this.tools.filter((tool) => tool.type === 'function');
 		const described = functions.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) }));
-		const tools = toolFields(described, names);
 		return {
 			...settings,
 			...toConversation(messages),
@@ -160,8 +164,7 @@ export class GatewayChatModel implements ChatModel {
 			temperature: config.temperature ?? settings.temperature,
 			top_p: config.topP ?? settings.top_p,
 			top_k: config.topK ?? settings.top_k,
-			tools,
-			tool_choice: tools && toolChoiceField(config.tool_choice),
+			...toolSettings(described, config.tool_choice, names),
 			stop_sequences: stopSequences.length === 0 ? undefined : stopSequences,
 			stream: streamed ? true : undefined,
 		};

@@ -1,4 +1,4 @@
-import { jsonInText } from '../../gateway/messages/jsonResponse';
+import { jsonInText } from '../../gateway/messages';
 import { isJsonObject } from '../../util/json';
 import { quote } from '../../util/text';
 

@@ -1,9 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 import { withoutDataUrls, withoutInlineImages } from '../../util/inlineImages';
-import { asWord, type ListingFormat, type ModelRecord } from '../../gateway/models/models';
+import { GatewayError } from '../../gateway';
+import { asWord, LIST_IS_CUT, type ModelRecord, NoListError } from '../../gateway/models';
 import { didYouMean } from '../../util/closestMatch';
-import { GatewayError } from '../../gateway/protocol/gatewayError';
-import { LIST_IS_CUT, NoListError } from '../../gateway/models/modelLists';
 import type { Run } from '../shared/run/runContext';
 
 /** The filters of "Get Many"; an empty one matches all models. */
@@ -15,7 +14,7 @@ export interface ModelFilters {
 
 /** How a model becomes an item: `rowOf` or `rawOf`; with JSONC, one item has the text of all. */
 export interface ModelOutput {
-	format: ListingFormat;
+	format: 'json' | 'jsonc';
 	itemOf: (record: ModelRecord) => IDataObject;
 }
 

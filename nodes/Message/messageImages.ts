@@ -1,5 +1,5 @@
-import { addressBlock, bytesBlock, isRefusedImage, SVG } from '../../gateway/messages/messageFiles';
-import type { FormFile } from '../../gateway/protocol/requestPlan';
+import type { FormFile } from '../../gateway';
+import { addressBlock, bytesBlock, isRefusedImage, SVG } from '../../gateway/messages';
 import type { JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
 import { MB } from '../../util/megabyte';

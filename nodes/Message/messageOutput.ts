@@ -1,9 +1,7 @@
 import { withoutUndefined, type JsonObject } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
-import { readJsonOf } from '../../gateway/messages/jsonResponse';
-import { readMessage, type MessageResponse, type Turn } from '../../gateway/messages/message';
-import { responseHint } from '../../gateway/messages/responseHint';
-import type { Bill } from '../../gateway/responses/cost';
+import { readJsonOf, readMessage, responseHint, type Turn } from '../../gateway/messages';
+import type { Bill } from '../../util/bill';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 
 /** How an item wants the response to its message. */
@@ -57,7 +55,7 @@ function unsimplified({ error, ...message }: JsonObject, json: unknown): JsonObj
 
 /** The simplified response, with the conversation so far for the next turn. */
 function simplified(
-	{ content, text, ...facts }: MessageResponse,
+	{ content, text, ...facts }: NonNullable<ReturnType<typeof readMessage>>,
 	json: unknown,
 	turns: Turn[],
 	forTool: boolean,

@@ -1,10 +1,10 @@
 import {
-	readTurns,
+	continueTurns,
 	type MessageRequest,
 	type MessageSettings,
+	readTurns,
 	type Turn,
-} from '../../gateway/messages/message';
-import { joinTurns, withoutBlanks } from '../../gateway/messages/sentTurns';
+} from '../../gateway/messages';
 import { isJsonObject, parseJson, type JsonObject } from '../../util/json';
 import type { PayingField } from '../shared/fields/choices';
 import {
@@ -235,10 +235,8 @@ export function messageRequest(
 	{ settings, history, added }: MessageDraft,
 	blocks: JsonObject[],
 ): MessageRequest {
-	const earlier = withoutBlanks(history);
-	const turns = [...earlier, ...(blocks.length === 0 ? added : withFileBlocks(added, blocks))];
-	const messages = earlier.length === history.length ? turns : joinTurns(turns);
-	return { ...settings, messages };
+	const last = blocks.length === 0 ? added : withFileBlocks(added, blocks);
+	return { ...settings, messages: continueTurns(history, last) };
 }
 
 function withFileBlocks(turns: Turn[], blocks: JsonObject[]): Turn[] {

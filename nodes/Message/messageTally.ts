@@ -1,6 +1,5 @@
-import { readUsage } from '../../gateway/messages/chatResponse';
-import { readMessage } from '../../gateway/messages/message';
-import { describeBills, sumOfBills, type Bill } from '../../gateway/responses/cost';
+import { readMessage, readUsage } from '../../gateway/messages';
+import { describeBills, sumOfBills, type Bill } from '../../util/bill';
 import type { JsonObject } from '../../util/json';
 import { counted } from '../../util/text';
 

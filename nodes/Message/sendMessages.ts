@@ -1,20 +1,16 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
+import { paidBefore, type PaidPlan, pay, readBilling, requestFingerprint } from '../../gateway';
 import {
 	hintsOf,
+	namesLeftOutFiles,
 	planMessage,
 	promptOf,
 	readMessage,
+	responseHint,
 	type Turn,
-} from '../../gateway/messages/message';
-import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
-import type { PaidPlan } from '../../gateway/protocol/requestPlan';
-import { paidBefore, pay } from '../../gateway/pay';
-import { requestFingerprint } from '../../gateway/protocol/fingerprint';
-import { responseHint } from '../../gateway/messages/responseHint';
-import { laterBill, readBill } from '../../gateway/responses/cost';
-import { readRequestId } from '../../gateway/responses/requestId';
-import { layersOf } from '../../gateway/responses/responseFields';
+	withoutFiles,
+} from '../../gateway/messages';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -29,6 +25,7 @@ import { blocksWithBytes, readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
 import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
 import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
+import { laterBill } from '../../util/bill';
 
 /** The messages of a run. */
 interface MessageBatch {
@@ -164,10 +161,11 @@ async function sendMessage(
 	{ itemIndex, plan, showTurns }: SendJob,
 ): Promise<PaymentResult> {
 	const turns = await showTurns();
-	return await pay(run.gateway.payer(), paymentLog, itemIndex, plan, ({ json, headers }) => {
+	return await pay(run.gateway.payer(), paymentLog, itemIndex, plan, (response) => {
+		const { json } = response;
 		if (readMessage(json) === undefined) return undefined;
-		const bill = readBill(layersOf(json), headers);
-		addMessage(tally, json, bill);
-		return { message: json, turns, requestId: readRequestId(headers), ...bill };
+		const billing = readBilling(response);
+		addMessage(tally, json, billing);
+		return { message: json, turns, ...billing };
 	});
 }

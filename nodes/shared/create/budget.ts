@@ -1,9 +1,9 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/protocol/gatewayError';
+import { GatewayError } from '../../../gateway';
 import { finiteNumber, isJsonObject } from '../../../util/json';
 import { counted } from '../../../util/text';
 import { rounded } from '../../../util/amount';
-import type { Estimate } from '../models/modelChecks';
+import type { Estimate } from '../../../gateway/models';
 import type { Failure } from '../run/itemRunner';
 import type { Tally } from '../run/tally';
 

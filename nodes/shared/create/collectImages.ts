@@ -1,9 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { alsoNamed, failedAtOnce, isOutOfReach } from '../../../gateway/errors/taskErrors';
-import { GatewayError, hasCode } from '../../../gateway/protocol/gatewayError';
-import { laterBill } from '../../../gateway/responses/cost';
-import { afterColon } from '../../../gateway/responses/errorBody';
-import { isInline } from '../../../gateway/responses/task';
+import { alsoNamed, GatewayError, hasCode, isInline, isOutOfReach } from '../../../gateway';
+import { laterBill } from '../../../util/bill';
+import { afterColon } from '../../../util/text';
 import { withoutUndefined } from '../../../util/json';
 import { imageItems, itemPerImage, withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
@@ -89,8 +87,6 @@ async function finishTask(
 	// An earlier try found no task or no image; this one polls again.
 	if (lost === true) paymentLog.update(itemIndex, { lost: false });
 	try {
-		const failed = failedAtOnce(task);
-		if (failed !== undefined) throw failed;
 		const result = await run.gateway.waitFor(waitOf(paid, task, job), suspendAfterMs);
 		if (result.kind === 'open') {
 			if (result.error !== undefined) throw result.error;

@@ -1,6 +1,5 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { showOrder, type Order } from '../../../gateway/protocol/imageOrder';
-import type { ImageRequest } from '../../../gateway/protocol/requestPlan';
+import { type ImageRequest, type Order, showOrder } from '../../../gateway';
 import { withoutInlineImages } from '../../../util/inlineImages';
 import { withoutUndefined } from '../../../util/json';
 import type { ImageTarget } from '../images/imageItems';

@@ -1,7 +1,7 @@
-import type { Order } from '../../../gateway/protocol/imageOrder';
-import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
+import type { ImageRequest, Order, TaskType } from '../../../gateway';
 import type { ImageTarget } from '../images/imageItems';
-import type { Checked, Checker } from '../models/modelChecks';
+import type { Checked } from '../../../gateway/models';
+import type { Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';

@@ -1,5 +1,5 @@
 import type { NodeOperationError } from 'n8n-workflow';
-import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
+import type { ImageRequest, TaskType } from '../../../gateway';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 import { quote } from '../../../util/text';
 import { readTypedValue } from '../../../util/typedValue';

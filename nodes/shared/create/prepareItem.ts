@@ -1,8 +1,7 @@
-import type { Order } from '../../../gateway/protocol/imageOrder';
-import { asStream, type ImageRequest } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/protocol/gatewayError';
+import { GatewayError, type ImageRequest, type Order } from '../../../gateway';
 import { readTarget } from '../images/imageItems';
-import { SEND_ANYWAY, unchecked, type Checked } from '../models/modelChecks';
+import { unchecked, type Checked } from '../../../gateway/models';
+import { SEND_ANYWAY } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { copiedFields } from '../run/copiedFields';
 import { shownParameters } from '../tasks/taskReference';
@@ -74,10 +73,12 @@ async function prepareRequest(
 	if (draft.imageCount !== undefined) await check(draft);
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
-	const order = run.gateway.order(builder.taskType, checked.request, !isSync);
 	const isChosen = options.switch('streamResponse', 'Stream Response', false);
-	const sent = isChosen && mode === 'sync' ? asStream(order.plan) : order.plan;
-	const plan = { ...sent, item: item.itemIndex };
+	const order = run.gateway.order(builder.taskType, checked.request, {
+		asynchronous: !isSync,
+		stream: isChosen && mode === 'sync',
+	});
+	const plan = { ...order.plan, item: item.itemIndex };
 	return { given, checked, order: { ...order, plan, requested: checked.requested } };
 }
 

@@ -1,5 +1,5 @@
 import type { IDisplayOptions, INodeProperties } from 'n8n-workflow';
-import type { TaskType } from '../../../gateway/protocol/requestPlan';
+import type { TaskType } from '../../../gateway';
 import type { PayingField } from './choices';
 import { imageOptions, NOT_IN_TOOLS, optionsField } from './optionFields';
 

@@ -1,5 +1,5 @@
 import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
-import type { TaskType } from '../../../gateway/protocol/requestPlan';
+import type { TaskType } from '../../../gateway';
 import type { PayingField } from './choices';
 
 /** Hides fields that are only about files: an agent gets no binary data, because n8n drops it. */

@@ -1,6 +1,5 @@
 import type { IBinaryData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/protocol/gatewayError';
-import type { ImageSource } from '../../../gateway/imageDownload';
+import { GatewayError, type ImageSource } from '../../../gateway';
 import { readDataUrl, type DataUrl } from '../../../util/dataUrl';
 import { imageFileName, imageTypeOf } from '../../../util/imageType';
 import { quote } from '../../../util/text';

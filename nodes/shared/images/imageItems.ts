@@ -8,12 +8,10 @@ import type {
 import { deepCopy } from 'n8n-workflow';
 import { imageFileName } from '../../../util/imageType';
 import { defaultFileStem, fillFileName } from '../../../util/fileName';
-import { GatewayError, withDetails } from '../../../gateway/protocol/gatewayError';
+import { GatewayError, type ImageResult, isInline, type Task, withDetails } from '../../../gateway';
 import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../util/json';
 import { rounded } from '../../../util/amount';
-import type { Bill } from '../../../gateway/responses/cost';
-import type { ImageResult } from '../../../gateway/responses/responseFields';
-import { isInline, type Task } from '../../../gateway/responses/task';
+import type { Bill } from '../../../util/bill';
 import { downloadImage } from './download';
 import { copiedFields } from '../run/copiedFields';
 import { detailsOf } from '../run/itemFacts';

@@ -6,15 +6,15 @@ import {
 	FIRST_BYTES,
 	safeMimeType,
 } from '../../../util/imageType';
-import type { FormFile } from '../../../gateway/protocol/requestPlan';
-import { parseUrl } from '../../../gateway/protocol/url';
+import type { FormFile } from '../../../gateway';
+import { parseUrl } from '../../../util/parseUrl';
 import { safeFileStem } from '../../../util/fileName';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
 import { quote } from '../../../util/text';
 import { textIn, type ItemParameters } from '../parameters/itemParameters';
 import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
-import type { ByteStream } from '../../../gateway/wire/responseBody';
+import type { ByteStream } from '../../../util/byteStream';
 import { downloadSource } from './download';
 import { imageRefsIn, type ImageRef } from './imageRefs';
 

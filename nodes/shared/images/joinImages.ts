@@ -1,5 +1,5 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { sumOfBills, type Bill } from '../../../gateway/responses/cost';
+import { sumOfBills, type Bill } from '../../../util/bill';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { detailsOf } from '../run/itemFacts';
 import { isFailed } from '../run/nodeErrors';

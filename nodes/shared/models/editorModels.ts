@@ -1,8 +1,7 @@
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { Gateway } from '../../../gateway/gatewayClient';
-import type { ModelRecord } from '../../../gateway/models/models';
-import type { ListName } from '../../../gateway/models/modelLists';
+import { Gateway } from '../../../gateway';
+import type { ModelRecord } from '../../../gateway/models';
 import { problemOf } from '../run/nodeErrors';
 import { portsOf } from '../transport/n8nTransport';
 import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
@@ -17,7 +16,7 @@ const TIMEOUT_MS = 15_000;
  */
 export async function loadModels(
 	context: ILoadOptionsFunctions,
-	list: ListName,
+	list: 'media' | 'names' | 'any',
 ): Promise<ModelRecord[]> {
 	const fields = await context.getCredentials(CREDENTIAL);
 	const account = readAccount(fields, context.getNode(), list === 'names');

@@ -1,38 +1,23 @@
-import { countImages, type ImageCount } from '../../../gateway/models/imageCount';
-import { checkRequest, withPublishedTypes } from '../../../gateway/models/modelLimits';
-import { estimateCost, pricePerImage } from '../../../gateway/models/pricing';
-import { makesVideos, MODE_OF, suits, type ModelRecord } from '../../../gateway/models/models';
 import {
-	IMAGE_FIELD,
+	GatewayError,
+	hasCode,
+	withDetails,
 	type ImageRequest,
 	type TaskType,
-} from '../../../gateway/protocol/requestPlan';
+} from '../../../gateway';
+import {
+	type Checked,
+	checkModel,
+	makesVideos,
+	MODE_OF,
+	type ModelList,
+	type ModelRecord,
+	NoListError,
+	suits,
+	unchecked,
+} from '../../../gateway/models';
 import { didYouMean } from '../../../util/closestMatch';
-import { GatewayError, withDetails, hasCode } from '../../../gateway/protocol/gatewayError';
-import { withoutUndefined, type JsonObject } from '../../../util/json';
-import { quote } from '../../../util/text';
-import { NoListError, type ModelList } from '../../../gateway/models/modelLists';
 import type { Run } from '../run/runContext';
-
-/** The estimated cost of a request, or why it is unknown. */
-export interface Estimate {
-	/** The cost of all requested images; undefined if the model has no fixed price. */
-	estimatedCost?: number;
-	/** The price of an image, if the model has one. */
-	pricePerImage?: number;
-	/** The reason if there is no estimate, as a sentence. */
-	noEstimate?: string;
-}
-
-/** A request that was checked against the published model. */
-export interface Checked<R extends ImageRequest> extends Estimate {
-	/** The same request, with parameters of the published types. */
-	request: R;
-	/** What the model doesn't support, one sentence each. */
-	violations: string[];
-	/** The number of images that the request is for; undefined if that isn't clear, or a limit. */
-	requested?: number;
-}
 
 /** The result of looking up a model name in the model list. */
 interface Listed {
@@ -93,21 +78,7 @@ export class Checker {
 		}
 		const given = request.modelParameters ?? {};
 		this.hintMisspelled(record, Object.keys(given));
-		const modelParameters = withPublishedTypes(record, given);
-		const parameters = parametersOf({ ...request, modelParameters });
-		const images = request.files?.filter(
-			({ name, url }) => name === IMAGE_FIELD && url === undefined,
-		);
-		const { taskType } = this;
-		const { imageCount } = request;
-		const facts = { taskType, asynchronous, parameters, images, imageCount };
-		const count = countImages(parameters, record.parameters);
-		return {
-			request: { ...request, modelParameters },
-			violations: checkRequest(record, facts),
-			requested: exactly(count),
-			...estimateOf(record, count),
-		};
+		return checkModel(record, request, { taskType: this.taskType, asynchronous });
 	}
 
 	/** Adds a hint for a misspelled parameter: most gateways ignore it, and charge for the image. */
@@ -184,38 +155,6 @@ export class Checker {
 /** The advice for a request that the model list refuses, because the list may be out of date. */
 export const SEND_ANYWAY =
 	"Nothing was sent. To send it anyway, turn off 'Check Limits Before Sending' in the options.";
-
-/** A request as the result of no check. */
-export const unchecked = <R extends ImageRequest>(request: R): Checked<R> => ({
-	request,
-	violations: [],
-	requested: exactly(countImages(parametersOf(request))),
-});
-
-/** The fields of a request, by the names under which they are sent. */
-function parametersOf({ modelParameters, fields = {}, extraFields }: ImageRequest): JsonObject {
-	const all = { ...modelParameters, ...withoutUndefined(fields), ...extraFields };
-	// A field that is null is left out of the request.
-	return Object.fromEntries(Object.entries(all).filter(([, one]) => one !== null));
-}
-
-const exactly = (count: ImageCount): number | undefined =>
-	'images' in count && !count.isLimit ? count.images : undefined;
-
-/** The estimated cost of a request for a listed model. */
-function estimateOf({ billing }: ModelRecord, count: ImageCount): Estimate {
-	const perImage = pricePerImage(billing);
-	if ('unclear' in count && perImage !== undefined) {
-		const names = quote(count.unclear.map((name) => `'${name}'`).join(', '));
-		return {
-			pricePerImage: perImage,
-			noEstimate: `It isn't clear how many images the request is for: see ${names}.`,
-		};
-	}
-	const estimatedCost = estimateCost(billing, 'images' in count ? count.images : 1);
-	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: perImage };
-	return { noEstimate: 'The model list has no fixed price for each image or request.' };
-}
 
 /** The most names of a run that get suggestions: thousands of items may have different ones. */
 const MOST_SUGGESTIONS = 100;

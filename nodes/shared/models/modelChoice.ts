@@ -6,14 +6,14 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 import {
-	makesVideos,
-	suits,
 	type AllowedValue,
+	describePrice,
+	makesVideos,
 	type ModelRecord,
-} from '../../../gateway/models/models';
+	suits,
+} from '../../../gateway/models';
 import { isJsonObject } from '../../../util/json';
 import { didYouMean } from '../../../util/closestMatch';
-import { describePrice } from '../../../gateway/models/pricing';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { problemOf } from '../run/nodeErrors';
 import { loadModels } from './editorModels';

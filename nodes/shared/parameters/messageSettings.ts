@@ -1,4 +1,4 @@
-import type { MessageSettings } from '../../../gateway/messages/message';
+import type { MessageSettings } from '../../../gateway/messages';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { ItemParameters } from './itemParameters';
 import { readerOf } from './requestFields';

@@ -1,6 +1,6 @@
 import { MB } from '../../../util/megabyte';
 import { optionOf } from '../fields/optionFields';
-import type { RunLimits } from '../../../gateway/wire/runLimits';
+import type { RunLimits } from '../../../gateway';
 import { numberIn, type ItemParameters, type ValueReader } from './itemParameters';
 
 /** A rate above 0 that lets a run end within reason; undefined for 0, which means no limit. */

@@ -1,11 +1,15 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { readMessage, type Turn } from '../../../gateway/messages/message';
-import type { Charged } from '../../../gateway/protocol/charged';
-import { GatewayError, type Problem } from '../../../gateway/protocol/gatewayError';
-import type { Receipt } from '../../../gateway/responses/paidResponse';
-import { isInline, type Task } from '../../../gateway/responses/task';
-import { laterBill, sumOfBills, type Bill } from '../../../gateway/responses/cost';
+import {
+	type Charged,
+	GatewayError,
+	isInline,
+	type Problem,
+	type Receipt,
+	type Task,
+} from '../../../gateway';
+import { readMessage, type Turn } from '../../../gateway/messages';
+import { laterBill, sumOfBills, type Bill } from '../../../util/bill';
 import { rounded } from '../../../util/amount';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { UnreturnedPayment } from '../run/itemFacts';

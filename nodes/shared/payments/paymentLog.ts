@@ -1,7 +1,12 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import type { Journal, Settled } from '../../../gateway/journal';
-import { isInline } from '../../../gateway/responses/task';
-import type { Problem } from '../../../gateway/protocol/gatewayError';
+import {
+	type Charged,
+	isInline,
+	type Journal,
+	mostCharged,
+	type Problem,
+	type Settled,
+} from '../../../gateway';
 import {
 	type ItemFacts,
 	type KnownItems,
@@ -34,7 +39,6 @@ import {
 } from './earlierPayments';
 import { keepOnly, openPayments } from './storedPayments';
 import { digestOf } from '../../../util/digest';
-import { mostCharged, type Charged } from '../../../gateway/protocol/charged';
 
 /**
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed

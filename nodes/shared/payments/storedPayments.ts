@@ -1,5 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import type { Problem } from '../../../gateway/protocol/gatewayError';
+import type { Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
 import { addHints } from '../run/runContext';
 import type { Payment } from './payment';

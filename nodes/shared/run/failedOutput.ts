@@ -9,7 +9,7 @@ import { counted } from '../../../util/text';
 import { agentText, detailsOf, type KnownItems } from './itemFacts';
 import { isFailed } from './nodeErrors';
 import { isTool } from './runContext';
-import { readCharged, type Charged } from '../../../gateway/protocol/charged';
+import { type Charged, readCharged } from '../../../gateway';
 
 /*
  * What the output of a node, and the error that ends it, have besides the facts of its items.

@@ -1,7 +1,5 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import type { TaskType } from '../../../gateway/protocol/requestPlan';
-import { statusGroup } from '../../../gateway/protocol/status';
-import { readCharged, type Charged } from '../../../gateway/protocol/charged';
+import { type Charged, readCharged, statusGroup, type TaskType } from '../../../gateway';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 import type { RequestFacts } from './requestFacts';
 

@@ -1,9 +1,8 @@
 import type { INode, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/protocol/gatewayError';
+import { GatewayError, RunEnded } from '../../../gateway';
 import { FREE_ITEMS, type KnownItems } from './itemFacts';
 import { describeUnreturned, failedItem, nodeError, problemOf } from './nodeErrors';
-import { RunEnded } from '../../../gateway/protocol/runEnded';
 import type { Run } from './runContext';
 
 /** Executes a prepared item. */

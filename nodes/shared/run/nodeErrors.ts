@@ -1,12 +1,10 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
-import { LONGEST_RESPONSE } from '../../../gateway/errors/taskErrors';
 import { withoutDataUrls } from '../../../util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
-import { counted, escapeHtml, quote } from '../../../util/text';
-import { GatewayError, type Problem, hasCode } from '../../../gateway/protocol/gatewayError';
+import { counted, escapeHtml, quote, LONGEST_EXCERPT } from '../../../util/text';
+import { type Charged, GatewayError, hasCode, mostCharged, type Problem } from '../../../gateway';
 import { FREE_ITEMS, type ItemFacts, type KnownItems, type UnreturnedPayment } from './itemFacts';
-import { mostCharged, type Charged, chargeOfStatus } from '../../../gateway/protocol/charged';
 
 /**
  * The text of an error. The engine takes an error with the word "canceled" for a Stop by the user.
@@ -29,13 +27,13 @@ export function problemOf(error: unknown): Problem {
 		message: shown(message),
 		description: shown(description),
 		url: url?.startsWith('data:') === true ? undefined : url,
-		response: response && withoutDataUrls(response).slice(0, LONGEST_RESPONSE),
+		response: response && withoutDataUrls(response).slice(0, LONGEST_EXCERPT),
 	};
 }
 
 /** What an error itself tells about the charge. */
 const chargedBy = (error: unknown): Charged =>
-	error instanceof GatewayError ? error.charged : chargeOfStatus(problemOf(error).status);
+	error instanceof GatewayError ? error.charged : new GatewayError(problemOf(error)).charged;
 
 /** The details of an error: what it says itself, and what is known of its item. */
 function detailsFor(error: unknown, facts: ItemFacts): JsonObject {

@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import type { Bill } from '../../../gateway/responses/cost';
+import type { Bill } from '../../../util/bill';
 
 /** The facts of an image request, for its output items and its error. */
 export type RequestFacts = Bill & {

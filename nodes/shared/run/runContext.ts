@@ -5,14 +5,12 @@ import type {
 	INode,
 } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { Gateway, type Ports } from '../../../gateway/gatewayClient';
+import { Gateway, type Ports, type RunLimits } from '../../../gateway';
 import { withoutDataUrls } from '../../../util/inlineImages';
 import { Semaphore } from '../../../util/semaphore';
-import { escapeHtml } from '../../../util/text';
+import { escapeHtml, oneLine } from '../../../util/text';
 import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
-import type { RunLimits } from '../../../gateway/wire/runLimits';
 import { portsOf } from '../transport/n8nTransport';
-import { attemptLog } from './attemptLog';
 import type { Tally } from './tally';
 
 /** A run of a node: what its items share. */
@@ -101,13 +99,14 @@ export async function openRun(
 	const account = readAccount(fields, context.getNode(), options.needsKey);
 	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
 	const hints = new Set<string>();
+	const name = oneLine(context.getNode().name);
 	const gateway = new Gateway<number>(account, {
 		...options,
 		...portsOf(context, account),
 		signal: context.getExecutionCancelSignal(),
 		limits,
 		hints,
-		onAttempt: attemptLog(context),
+		log: (line) => context.logger?.debug(`Media Gateway, "${name}": ${line}`),
 		tell: (message) => context.sendMessageToUI(message),
 		onRepeat: () => void (tally.rateLimitedRequests += 1),
 	});

@@ -1,11 +1,10 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-import type { Problem } from '../../../gateway/protocol/gatewayError';
+import { mostCharged, type Problem } from '../../../gateway';
 import { withoutUndefined } from '../../../util/json';
 import { startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
 import { type KnownItems, type UnreturnedPayment } from './itemFacts';
 import { problemOf } from './nodeErrors';
-import { mostCharged } from '../../../gateway/protocol/charged';
 
 /** The node whose output is the list of what a stopped run leaves. */
 const LIST = 'Image Tasks of the Stopped Run';

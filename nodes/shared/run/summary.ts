@@ -5,7 +5,7 @@ import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { addHints, isTool } from './runContext';
 import { rounded } from '../../../util/amount';
-import { describeBills } from '../../../gateway/responses/cost';
+import { describeBills } from '../../../util/bill';
 import { shownTally, type Tally } from './tally';
 
 /** The result of a run. */

@@ -1,5 +1,5 @@
 import { rounded } from '../../../util/amount';
-import { sumOfBills, type Bill } from '../../../gateway/responses/cost';
+import { sumOfBills, type Bill } from '../../../util/bill';
 import type { RequestFacts } from './requestFacts';
 
 /** The counts and costs of a run. A plain value, stored while the execution is suspended. */

@@ -1,11 +1,10 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { hasCode } from '../../../gateway/protocol/gatewayError';
+import { hasCode, type TaskEnd } from '../../../gateway';
 import { withFieldsOfFailed } from '../images/imageItems';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { runItems } from '../run/itemRunner';
 import { openRun } from '../run/runContext';
-import type { FinishedTask, OpenTask } from '../../../gateway/wait/taskWaiter';
 import {
 	allTasks,
 	countTasks,
@@ -64,10 +63,7 @@ export async function checkOnce(
 	const unpolled: number[] = [];
 	run.gateway.expect(allTasks(entries), countTasks(entries));
 	const turns = openTurns(overdue.filter((itemIndex) => isOpen(entries[itemIndex])));
-	const poll = async (
-		wait: TaskWait,
-		itemIndex: number,
-	): Promise<FinishedTask<TaskWait> | OpenTask<TaskWait>> => {
+	const poll = async (wait: TaskWait, itemIndex: number): Promise<TaskEnd<TaskWait>> => {
 		await turns.turnOf(itemIndex);
 		const checking = run.gateway.check(wait);
 		turns.noteBegun(itemIndex);

@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/protocol/gatewayError';
+import { GatewayError } from '../../../gateway';
 import { finishRun } from '../run/summary';
 import { nodeError, problemOf } from '../run/nodeErrors';
 import { isStopped } from '../run/runContext';

@@ -1,5 +1,5 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { GatewayError, type Problem } from '../../../gateway/protocol/gatewayError';
+import { GatewayError, type Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
 import type { ItemFacts } from '../run/itemFacts';
 import type { RunResult } from '../run/summary';

@@ -1,9 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { pathPart } from '../../../gateway/protocol/requestPlan';
-import type { Bill } from '../../../gateway/responses/cost';
-import { statusGroup } from '../../../gateway/protocol/status';
-import type { Task } from '../../../gateway/responses/task';
+import { type Charged, pathPart, readCharged, statusGroup, type Task } from '../../../gateway';
+import type { Bill } from '../../../util/bill';
 import {
 	finiteNumber,
 	isJsonObject,
@@ -16,7 +14,6 @@ import { attempt, tolerant } from '../parameters/attempt';
 import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
 import { detailsOf, fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
-import { readCharged, type Charged } from '../../../gateway/protocol/charged';
 
 /**
  * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in

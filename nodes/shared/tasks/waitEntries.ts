@@ -1,11 +1,9 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { type Task, taskKey } from '../../../gateway/responses/task';
+import { type Charged, type Task, taskKey, type WaitFor } from '../../../gateway';
 import { withoutUndefined } from '../../../util/json';
 import { fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
 import type { TaskOfItem } from './taskReference';
-import type { WaitFor } from '../../../gateway/wait/taskWaiter';
-import type { Charged } from '../../../gateway/protocol/charged';
 
 /** The wait of an input item for a task. */
 export interface TaskWait extends WaitFor, TaskOfItem {

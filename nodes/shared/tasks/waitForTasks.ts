@@ -1,9 +1,14 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { isOutOfReach } from '../../../gateway/errors/taskErrors';
-import { GatewayError } from '../../../gateway/protocol/gatewayError';
-import { laterBill, sumOfBills } from '../../../gateway/responses/cost';
-import { afterColon } from '../../../gateway/responses/errorBody';
-import { taskName, taskKey } from '../../../gateway/responses/task';
+import {
+	type FinishedTask,
+	GatewayError,
+	isOutOfReach,
+	type TaskEnd,
+	taskKey,
+	taskName,
+} from '../../../gateway';
+import { laterBill, sumOfBills } from '../../../util/bill';
+import { afterColon } from '../../../util/text';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { KnownItems } from '../run/itemFacts';
@@ -11,7 +16,6 @@ import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
 import { addBill, addImages, sumOf } from '../run/tally';
 import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
-import type { FinishedTask, OpenTask } from '../../../gateway/wait/taskWaiter';
 import {
 	allTasks,
 	countTasks,
@@ -107,7 +111,7 @@ interface Waits {
 export async function endOfWait(
 	{ run, entries, toOutput, finished }: Waits,
 	itemIndex: number,
-	waiting: Promise<FinishedTask<TaskWait> | OpenTask<TaskWait>>,
+	waiting: Promise<TaskEnd<TaskWait>>,
 ): Promise<INodeExecutionData[]> {
 	const result = await waiting.catch((error: unknown) => {
 		noteBillOfFailed({ run, entries, finished }, itemIndex, error);

@@ -4,9 +4,8 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { probeSettings } from '../../../gateway/credentialProbe';
-import type { Transport } from '../../../gateway/wire/transport';
-import { isByteStream } from '../../../gateway/wire/responseBody';
+import { probeSettings, type Transport } from '../../../gateway';
+import { isByteStream } from '../../../util/byteStream';
 
 /**
  * The test behind the credential's button.

@@ -5,8 +5,7 @@ import type {
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
 import { sleep } from 'n8n-workflow';
-import type { Ports } from '../../../gateway/gatewayClient';
-import type { Transport, WireRequest } from '../../../gateway/wire/transport';
+import type { Ports, Transport } from '../../../gateway';
 import { jsonText } from '../../../util/json';
 import { CREDENTIAL, type NodeAccount } from './nodeAccount';
 
@@ -27,7 +26,7 @@ const KEPT_OPEN = { connection: 'keep-alive' };
 /** In characters of JSON: a body that leaves together with its headers. */
 const SHORT_BODY = 8000;
 
-const isLong = ({ body }: WireRequest): boolean =>
+const isLong = ({ body }: Parameters<Transport>[0]): boolean =>
 	body !== undefined &&
 	// One with files has a tag.
 	(Symbol.toStringTag in body || (jsonText(body) || '').length > SHORT_BODY);

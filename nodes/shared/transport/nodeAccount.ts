@@ -1,7 +1,5 @@
 import type { ICredentialDataDecryptedObject, ICredentialsDecrypted, INode } from 'n8n-workflow';
-import { NodeOperationError } from 'n8n-workflow';
-import { openAccount, type Account } from '../../../gateway/protocol/account';
-import { credentialProblem, readCredential } from '../../../gateway/protocol/credential';
+import { type Account, accountOf } from '../../../gateway';
 import { nonEmptyString } from '../../../util/json';
 
 export const CREDENTIAL = 'mediaGatewayApi';
@@ -19,26 +17,20 @@ export interface NodeAccount extends Account {
  * Reads the addresses and the key of a credential. One that can't work is rejected before anything
  * is sent.
  *
- * @param node named by the errors
+ * @param node whose credential identifies the account
  * @param needsKey false for the public listing, which takes none (docs/protocol.md,
  *   "Authentication")
- * @throws NodeOperationError that names the field to correct
+ * @throws GatewayError that names the field to correct
  */
 export function readAccount(
 	credentials: ICredentialDataDecryptedObject,
 	node: INode,
 	needsKey = true,
 ): NodeAccount {
-	const credential = readCredential(credentials);
-	const problem = credentialProblem(credential, needsKey);
-	if (problem !== undefined) {
-		const { message, description } = problem;
-		throw new NodeOperationError(node, message, { description });
-	}
 	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
 	const decrypted = { id: '', name: '', type: CREDENTIAL, data: credentials };
 	return {
-		...openAccount(credential, nonEmptyString(id) ?? nonEmptyString(name)),
+		...accountOf(credentials, nonEmptyString(id) ?? nonEmptyString(name), needsKey),
 		authentication: { credentialsDecrypted: decrypted },
 	};
 }

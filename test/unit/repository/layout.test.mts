@@ -57,11 +57,8 @@ const behind = (groups: string[][]): Array<[room: string, allowed: string[]]> =>
 const ARROWS: Array<[room: string, allowed: string[]]> = [
 	['util', ['util']],
 	...behind(GATEWAY),
-	...behind(SHARED).map(([room, allowed]): [string, string[]] => [
-		room,
-		[...GATEWAY.flat(), ...allowed],
-	]),
-	['credentials', [...GATEWAY.flat(), 'util']],
+	...behind(SHARED),
+	['credentials', ['util']],
 ];
 
 test('every room of the package is in the drawing, and every arrow is there', () => {
@@ -88,7 +85,8 @@ test('every room of the package is in the drawing, and every arrow is there', ()
 
 test.each(ARROWS)('%s imports from nowhere but %j', (room, allowed) => {
 	const strangers = importsFrom('')
-		.filter(({ file }) => roomOf(file) === room)
+		.filter(({ file }) => roomOf(file) === room && !DOORS.includes(file))
+		.filter(({ target }) => room.startsWith('gateway/') || !DOORS.includes(target))
 		.filter(({ target }) => !allowed.includes(roomOf(target)));
 	expect(strangers).toEqual([]);
 });
@@ -98,9 +96,32 @@ test('no node imports from another node', () => {
 		.filter(({ file }) => !file.startsWith('nodes/shared/'))
 		.filter(({ file, target }) => dirname(target) !== dirname(file))
 		.filter(
-			({ target }) => ![...GATEWAY.flat(), ...SHARED.flat(), 'util'].includes(roomOf(target)),
+			({ target }) =>
+				![...SHARED.flat(), 'util'].includes(roomOf(target)) && !DOORS.includes(target),
 		);
 	expect(strangers).toEqual([]);
+});
+
+test('the doors of the client have all that is imported of it, and at most 95 names', () => {
+	const outside = importsFrom('').filter(({ file }) => /^(nodes|credentials)\//.test(file));
+	const others = outside.filter(
+		({ target }) => target.startsWith('gateway/') && !DOORS.includes(target),
+	);
+	expect(others).toEqual([]);
+	const names = DOORS.flatMap((door) => {
+		const text = readFileSync(join(root, door), 'utf8');
+		return [...text.matchAll(/\{([^}]*)\}/g)].flatMap(([, list]) => list!.match(/\w+,?(?=\s|$)/g));
+	});
+	const counted = names.filter((name) => name !== 'type');
+	expect(counted.length).toBeLessThanOrEqual(95);
+	expect(counted.length).toBeGreaterThan(50);
+});
+
+test('one function alone sends what is paid', () => {
+	const senders = sources
+		.filter((file) => /^(gateway|nodes|credentials)\//.test(file))
+		.filter((file) => /\brequestPaid\(/.test(readFileSync(join(root, file), 'utf8')));
+	expect(senders.sort()).toEqual(['gateway/pace/client.ts', 'gateway/pay.ts']);
 });
 
 test('no file imports, by way of others, itself', () => {
@@ -175,6 +196,8 @@ function importsOf(file: string): string[] {
 			const source = path.replace(/js$/, 'ts');
 			return files.includes(source) ? source : path;
 		}
+		const door = `${path}/index.ts`;
+		if (DOORS.includes(door)) return door;
 		return /\.\w+$/.test(path) ? path : `${path}.ts`;
 	});
 }

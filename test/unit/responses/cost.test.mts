@@ -1,6 +1,7 @@
 /** The gateway's own bill, in the places where gateways have it. */
-import { describeBills, readBill, sumOfBills } from '../../../gateway/responses/cost.js';
+import { readBill } from '../../../gateway/responses/cost.js';
 import { layersOf } from '../../../gateway/responses/responseFields.js';
+import { describeBills, sumOfBills } from '../../../util/bill.js';
 
 const billOf = (body: Record<string, unknown>, headers = {}) => readBill(layersOf(body), headers);
 const IMAGE = { url: 'https://images.example/1.png' };

@@ -1,0 +1,84 @@
+import { withoutUndefined, type JsonObject } from '../../util/json';
+import { quote } from '../../util/text';
+import { IMAGE_FIELD, type ImageRequest, type TaskType } from '../protocol/requestPlan';
+import { countImages, type ImageCount } from './imageCount';
+import { checkRequest, withPublishedTypes } from './modelLimits';
+import type { ModelRecord } from './models';
+import { estimateCost, pricePerImage } from './pricing';
+
+/** The estimated cost of a request, or why it is unknown. */
+export interface Estimate {
+	/** The cost of all requested images; undefined if the model has no fixed price. */
+	estimatedCost?: number;
+	/** The price of an image, if the model has one. */
+	pricePerImage?: number;
+	/** The reason if there is no estimate, as a sentence. */
+	noEstimate?: string;
+}
+
+/** A request that was checked against the published model. */
+export interface Checked<R extends ImageRequest> extends Estimate {
+	/** The same request, with parameters of the published types. */
+	request: R;
+	/** What the model doesn't support, one sentence each. */
+	violations: string[];
+	/** The number of images that the request is for; undefined if that isn't clear, or a limit. */
+	requested?: number;
+}
+
+/**
+ * Checks a request against the published model (docs/protocol.md, "Model list").
+ *
+ * @returns the request with parameters of the published types, and its price
+ */
+export function checkModel<R extends ImageRequest>(
+	record: ModelRecord,
+	request: R,
+	sent: { taskType: TaskType; asynchronous: boolean },
+): Checked<R> {
+	const modelParameters = withPublishedTypes(record, request.modelParameters ?? {});
+	const parameters = parametersOf({ ...request, modelParameters });
+	const images = request.files?.filter(
+		({ name, url }) => name === IMAGE_FIELD && url === undefined,
+	);
+	const count = countImages(parameters, record.parameters);
+	const { imageCount } = request;
+	return {
+		request: { ...request, modelParameters },
+		violations: checkRequest(record, { ...sent, parameters, images, imageCount }),
+		requested: exactly(count),
+		...estimateOf(record, count),
+	};
+}
+
+/** A request as the result of no check. */
+export const unchecked = <R extends ImageRequest>(request: R): Checked<R> => ({
+	request,
+	violations: [],
+	requested: exactly(countImages(parametersOf(request))),
+});
+
+/** The fields of a request, by the names under which they are sent. */
+function parametersOf({ modelParameters, fields = {}, extraFields }: ImageRequest): JsonObject {
+	const all = { ...modelParameters, ...withoutUndefined(fields), ...extraFields };
+	// A field that is null is left out of the request.
+	return Object.fromEntries(Object.entries(all).filter(([, one]) => one !== null));
+}
+
+const exactly = (count: ImageCount): number | undefined =>
+	'images' in count && !count.isLimit ? count.images : undefined;
+
+/** The estimated cost of a request for a listed model. */
+function estimateOf({ billing }: ModelRecord, count: ImageCount): Estimate {
+	const perImage = pricePerImage(billing);
+	if ('unclear' in count && perImage !== undefined) {
+		const names = quote(count.unclear.map((name) => `'${name}'`).join(', '));
+		return {
+			pricePerImage: perImage,
+			noEstimate: `It isn't clear how many images the request is for: see ${names}.`,
+		};
+	}
+	const estimatedCost = estimateCost(billing, 'images' in count ? count.images : 1);
+	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: perImage };
+	return { noEstimate: 'The model list has no fixed price for each image or request.' };
+}

@@ -1,0 +1,32 @@
+import { oneLine } from '../../util/text';
+import type { Outcome } from '../protocol/outcome';
+import { readRequestId } from '../responses/requestId';
+import type { Attempt } from './sendOnce';
+
+/** In characters: the address of an image may be longer, and a log has many lines. */
+const LONGEST_PLACE = 300;
+
+/**
+ * The line of a log for an attempt: what was sent, where to, how it ended and when, its number at the
+ * gateway, and for which item. Never the key, a query or a body.
+ */
+export function attemptLine({ plan, place, outcome, durationMs }: Attempt): string {
+	const { call, method, item } = plan;
+	const parts = [
+		`${call}, ${method} ${place.slice(0, LONGEST_PLACE)}: ${endOf(outcome)} after ${durationMs} ms`,
+		requestIdOf(outcome),
+		item === undefined ? '' : `item ${item}`,
+	];
+	return oneLine(parts.filter((part) => part !== '').join(', '));
+}
+
+function endOf(outcome?: Outcome): string {
+	if (outcome === undefined) return 'stopped';
+	if (outcome.kind === 'response') return String(outcome.httpCode);
+	return [outcome.fault, outcome.detail, outcome.httpCode].filter(Boolean).join(' ');
+}
+
+function requestIdOf(outcome?: Outcome): string {
+	const id = outcome?.kind === 'response' ? readRequestId(outcome.headers) : outcome?.requestId;
+	return id === undefined ? '' : `request ID ${id}`;
+}
