@@ -58,7 +58,7 @@ export async function pay<Key, R>(
 		return outcome;
 	};
 	try {
-		const response = await client.requestPaid(plan, attempt);
+		const response = await client.requestPaid(plan, attempt, true);
 		const receipt = read(response);
 		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response.json));
 		journal.settle(key, { charged: 'yes', receipt });

@@ -11,6 +11,7 @@ import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, targetOf, type Target } from './faultTexts';
 import { ERRORS } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
+import { afterTries } from './tries';
 
 /** Where a request went, if there is no such endpoint: people rarely see that a path is wrong. */
 function askedAt({ httpCode, url }: HttpResponse, { field }: Target): string {
@@ -41,7 +42,7 @@ const HOW_TO_FIND_OUT =
 
 /** The error for an outcome that is not a good response (docs/protocol.md, "Errors"). */
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
-	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+	const tried = afterTries(attempts);
 	if (plan.paid && chargedAfter(outcome) === 'maybe') {
 		return unknownOutcome({
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
@@ -63,6 +64,15 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	const { message, description } = problemFor(plan, outcome);
 	return new GatewayError({ message: message + tried, description, httpCode: outcome.httpCode });
 }
+
+/** The error of a request that wasn't sent, because another one of its run was refused so. */
+export function refusedBefore(plan: RequestPlan, refusal: HttpResponse): GatewayError {
+	const { problem } = errorFor(plan, refusal);
+	const description = `${problem.description.replace(NOT_CHARGED, '')} Nothing was sent for this item: the gateway had refused another one for the same reason.`;
+	return new GatewayError({ ...problem, description });
+}
+
+const NOT_CHARGED = " You weren't charged for this request.";
 
 /** The ID in the response to a paid request, or at the end of the address that it leads to. */
 function idInResponse({ json, headers: { location } }: HttpResponse): string | undefined {

@@ -1,11 +1,18 @@
 import type { Clock } from '../protocol/clock';
-import { errorFor } from '../errors/errorMessages';
-import { isGood, withLocationOnly, type GoodResponse, type Outcome } from '../protocol/outcome';
+import { errorFor, refusedBefore } from '../errors/errorMessages';
+import {
+	isGood,
+	withLocationOnly,
+	type GoodResponse,
+	type HttpResponse,
+	type Outcome,
+} from '../protocol/outcome';
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
 import type { SendOnce } from '../wire/sendOnce';
 import { isQuotaRefusal } from '../responses/quota';
+import { AccountRefusals } from './accountRefusals';
 import { KnownAddresses } from './knownAddresses';
-import type { RateLimiter, StartedRequest } from './rateLimiter';
+import { CanceledInQueue, type RateLimiter, type StartedRequest } from './rateLimiter';
 import { decideRetry, isRateLimited, retryAfter } from './retryPolicy';
 
 export interface ClientOptions {
@@ -43,6 +50,8 @@ export interface RequestOptions {
 export class Client {
 	private readonly addresses: KnownAddresses;
 
+	private readonly refusals = new AccountRefusals();
+
 	constructor(private readonly options: ClientOptions) {
 		this.addresses = new KnownAddresses(options.wallClock);
 	}
@@ -74,22 +83,29 @@ export class Client {
 	 * Sends a paid plan in the same way and returns a good response. Only `pay` calls this, with attempts
 	 * that the journal is told of.
 	 *
+	 * @param isOfBatch whether it isn't sent once another one of the run was refused for the key or quota
 	 * @throws GatewayError that says what happened and what to do
 	 */
-	async requestPaid(plan: PaidPlan, attempt: SendOnce): Promise<GoodResponse> {
-		return responseOf(plan, await this.requestWithRetries(plan, attempt, false));
+	async requestPaid(plan: PaidPlan, attempt: SendOnce, isOfBatch = false): Promise<GoodResponse> {
+		const sent = await this.requestWithRetries(plan, attempt, false, isOfBatch);
+		this.refusals.note(plan, sent.outcome);
+		return responseOf(plan, sent);
 	}
 
 	private async requestWithRetries(
 		plan: RequestPlan,
 		sendOnce = this.options.sendOnce,
 		isForPaid: boolean,
+		isOfBatch = false,
 	): Promise<Sent> {
 		const { clock, onRepeat, wallClock } = this.options;
 		let rateRefusals = 0;
 		let quotaRefusals = 0;
 		for (let attempts = 1; ; attempts += 1) {
-			const outcome = await this.attemptInTurn(plan, sendOnce);
+			// Where quota is missing, the request's own second attempt shows whether it stays so.
+			const refusal = (): HttpResponse | undefined =>
+				isOfBatch && quotaRefusals === 0 ? this.refusals.find(plan) : undefined;
+			const outcome = await this.attemptUnless(refusal, plan, sendOnce);
 			if (isRateLimited(outcome)) rateRefusals += 1;
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const decision = decideRetry({
@@ -110,11 +126,30 @@ export class Client {
 		}
 	}
 
+	/** @throws GatewayError in place of an attempt that would be refused like another request */
+	private async attemptUnless(
+		refusal: () => HttpResponse | undefined,
+		plan: RequestPlan,
+		sendOnce: SendOnce,
+	): Promise<Outcome> {
+		let response: HttpResponse | undefined;
+		// With no time left it isn't sent.
+		const timeLeftMs = (): 0 | undefined => {
+			response = refusal();
+			return response && 0;
+		};
+		try {
+			return await this.attemptInTurn(plan, sendOnce, timeLeftMs);
+		} catch (error) {
+			throw error instanceof CanceledInQueue && response ? refusedBefore(plan, response) : error;
+		}
+	}
+
 	/** One attempt through the rate limiter. */
 	private async attemptInTurn(
 		plan: RequestPlan,
 		sendOnce: SendOnce,
-		timeLeftMs?: () => number,
+		timeLeftMs?: () => number | undefined,
 	): Promise<Outcome> {
 		let timeoutMs: number | undefined;
 		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;

@@ -8,14 +8,17 @@ import type { ItemParameters } from '../shared/parameters/itemParameters';
 /** How an item wants the response to its message. */
 export interface MessageTarget {
 	simplify: boolean;
-	outputJson: boolean;
+	/** The field for the JSON in the response; undefined for none. */
+	jsonField?: string;
 	keepImages: boolean;
 }
 
 /** @throws NodeOperationError if one of the switches is neither on nor off */
 export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
 	simplify: item.switch('simplify', 'Simplify', true),
-	outputJson: item.options.switch('outputJson', 'Output Content as JSON', false),
+	jsonField: item.options.switch('outputJson', 'Output Content as JSON', false)
+		? (item.options.optionalText('jsonField', 'Put JSON in Field')?.trim() ?? 'json')
+		: undefined,
 	keepImages: item.options.switch('keepImages', 'Keep Images in Messages', false),
 });
 
@@ -36,16 +39,14 @@ export function responseHint(message: JsonObject): string | undefined {
 export function messageOutput(
 	message: JsonObject,
 	turns: Turn[],
-	{ simplify, outputJson }: MessageTarget,
+	{ simplify, jsonField }: MessageTarget,
 	forTool: boolean,
 ): JsonObject {
 	const response = readMessage(message);
 	if (response === undefined) return message;
 	const hint = responseHint(message);
-	const json = outputJson ? readJsonOf(response, hint) : undefined;
-	const output = simplify
-		? simplified(response, json, turns, forTool)
-		: withoutUndefined({ ...message, json });
+	const json = jsonField === undefined ? {} : { [jsonField]: readJsonOf(response, hint) };
+	const output = simplify ? simplified(response, json, turns, forTool) : { ...message, ...json };
 	// An agent sees no hints.
 	if (forTool)
 		return withoutInlineImages(withoutUndefined({ ...output, note: hint })) as JsonObject;
@@ -55,11 +56,11 @@ export function messageOutput(
 /** The simplified response, with the conversation so far for the next turn. */
 function simplified(
 	{ content, text, ...facts }: MessageResponse,
-	json: unknown,
+	json: JsonObject,
 	turns: Turn[],
 	forTool: boolean,
 ): JsonObject {
-	const output = { text, json, ...facts };
+	const output = { text, ...facts, ...json };
 	// An agent keeps the conversation itself, and pays for every word it reads.
 	if (forTool) return withoutUndefined({ ...output, thinking: facts.thinking || undefined });
 	return withoutUndefined({ ...output, messages: [...turns, { role: 'assistant', content }] });

@@ -111,7 +111,7 @@ describe('submitted and waited for in one node', () => {
 		const prompts = ['a fox [slow 90]', 'a hare [fail]'].map((prompt) => ({ prompt }));
 		const { description, messages } = errorOf(await runToEnd(workflow('imageGeneration'), prompts));
 		expect(description).toContain('is recorded. Give the IDs to Image Wait or Image Task.');
-		expect(messages).toEqual([expect.stringMatching(/^Item 0: generation task /)]);
+		expect(messages).toEqual([expect.stringMatching(/^Item 1 \(".+"\): generation task /)]);
 	});
 
 	test('file names are those of the template, and differ also across checks', async () => {
