@@ -168,7 +168,7 @@ export const messageFields: PayingField[] = [
 				placeholder: 'e.g. data',
 				description:
 					"Name of the output field for the JSON. With 'text', it replaces the text, as in n8n's OpenAI node.",
-				displayOptions: { show: { '/options.outputJson': [true] } },
+				displayOptions: { show: { outputJson: [true] } },
 			},
 			{
 				displayName: 'System Prompt',

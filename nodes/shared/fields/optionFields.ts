@@ -217,7 +217,7 @@ const OPTIONS = {
 		default: 0,
 		description:
 			'How long to wait in memory before the execution is stored. Quick tasks finish sooner, but a crash within this time loses the run.',
-		displayOptions: { show: { '/options.surviveRestarts': [true] }, ...WITH_TASKS },
+		displayOptions: { show: { surviveRestarts: [true] }, ...WITH_TASKS },
 	},
 	pollInterval: {
 		displayName: 'Poll Interval (Seconds)',

@@ -136,11 +136,3 @@ test('an edit keeps the columns of the row, and nothing of the image that it edi
 		expect(edited).not.toHaveProperty(name);
 	}
 });
-
-test('the result of a tool has no fields of its input, for each word of which an agent pays', async () => {
-	const workflow = workflowOf('imageGeneration', { prompt: 'a fox' });
-	Object.assign(workflow.nodes.at(-1)!, { rewireOutputLogTo: 'ai_tool' });
-	const result = await bench.host.run(workflow, { input: [{ json: { sku: 'A-1' } }] });
-	expect(result.json(NODE)[0]).toMatchObject({ model: MODEL });
-	expect(result.json(NODE)[0]).not.toHaveProperty('sku');
-});

@@ -29,7 +29,7 @@ test('the ID of a task is no reason', () => {
 });
 
 test('of a thousand reasons three are told, and the others counted', () => {
-	const items = Array.from({ length: 1000 }, (_, at) => failed(`reason ${'x'.repeat(at)}`));
+	const items = Array.from({ length: 1000 }, (_, at) => failed(`reason ${at}`));
 	const text = describeReasons([failed('common'), failed('common'), ...items]);
-	expect(text).toMatch(/^2 × common, 1 × reason , 1 × reason x, 998 × other reasons$/);
+	expect(text).toMatch(/^2 × common, 1 × reason 0, 1 × reason 1, 998 × other reasons$/);
 });
