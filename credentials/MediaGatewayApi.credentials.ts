@@ -156,6 +156,12 @@ export class MediaGatewayApi implements ICredentialType {
 					description: 'JSON at /v1/images/edits, with the image as a web address or Base64',
 				},
 				{
+					name: 'JSON with a List of Images',
+					value: 'images',
+					description:
+						'JSON at /v1/images/edits, with "images": a list of web addresses, Base64 and file IDs',
+				},
+				{
 					name: 'JSON of a Generation',
 					value: 'generations',
 					description: 'The same in the request of a generation, at /v1/images/generations',

@@ -1,4 +1,10 @@
-/** Shows how far things are: one line that is refreshed on a terminal, plain lines elsewhere. */
+/** Elsewhere than on a terminal, nobody waits longer for a line. In milliseconds. */
+const LINE_EVERY_MS = 10_000;
+
+/**
+ * Shows how far things are: one line that is refreshed on a terminal; elsewhere plain lines, one at least
+ * every ten seconds.
+ */
 export class Progress {
 	private readonly started = Date.now();
 	private readonly isTerminal = process.stdout.isTTY === true;
@@ -10,12 +16,9 @@ export class Progress {
 	update(text: string): void {
 		if (text === this.text) return;
 		this.text = text;
-		if (this.isTerminal) {
-			this.timer ??= setInterval(() => this.draw(), 250);
-			this.draw();
-		} else {
-			console.log(`${this.seconds()} s  ${text}`);
-		}
+		clearInterval(this.timer);
+		this.timer = setInterval(() => this.draw(), this.isTerminal ? 250 : LINE_EVERY_MS);
+		this.draw();
 	}
 
 	/** Shows something that happened and stays on the screen. */
@@ -23,6 +26,7 @@ export class Progress {
 		if (this.isTerminal) process.stdout.write('\r\x1b[K');
 		console.log(`${this.seconds()} s  ${text}`);
 		if (this.isTerminal && this.timer) this.draw(true);
+		this.timer?.refresh();
 	}
 
 	/** Ends the refreshed line. */
@@ -38,6 +42,10 @@ export class Progress {
 
 	private draw(force = false): void {
 		const line = `${this.seconds()} s  ${this.text} …`;
+		if (!this.isTerminal) {
+			console.log(line);
+			return;
+		}
 		if (line === this.shown && !force) return;
 		this.shown = line;
 		process.stdout.write(`\r\x1b[K${line}`);

@@ -1,11 +1,16 @@
-import { isJsonObject } from '../util/json';
-import { underSettings } from './protocol/credential';
+import { isJsonObject, type JsonObject } from '../util/json';
+import { openAccount } from './protocol/account';
+import { KEY_IN_OWN_HEADER } from './protocol/auth';
+import { Requests } from './wire/inFlight';
+import { createSendOnce, LARGEST_RESPONSE_BYTES } from './wire/sendOnce';
+import type { Transport } from './wire/transport';
+import { asText, credentialProblem, readCredential, underSettings } from './protocol/credential';
 import { afterColon, needsHttps, reasonIn } from './responses/errorBody';
 import { planModelNames, readModelNames } from './models/modelNames';
 import { holdsModels, planModelList } from './models/models';
 import type { FaultOutcome, HttpResponse, Outcome } from './protocol/outcome';
 import { isOutOfQuota } from './responses/quota';
-import { planTaskQuery, type FreePlan } from './protocol/requestPlan';
+import { planTaskQuery, planUrl, type FreePlan } from './protocol/requestPlan';
 import { TOP_UP } from './errors/errorTable';
 import { faultTexts, GATEWAY, LISTING, type Target } from './errors/faultTexts';
 
@@ -19,6 +24,37 @@ export function planProbe(): FreePlan {
 
 /** How a request of the test carries the key. */
 export type ProbeKey = 'usual' | 'xApiKey' | 'none';
+
+/** For each request, from its beginning to the end of its response. */
+const TIMEOUT_MS = 15_000;
+
+/**
+ * Tests the settings of a credential, at no cost: queries a task that can't exist, requests the names of
+ * models where that says too little, and the model list if that has an address of its own. Each problem
+ * names the field to correct.
+ */
+export async function probeSettings(settings: JsonObject, transport: Transport): Promise<Verdict> {
+	const credential = readCredential(settings);
+	const problem = credentialProblem(credential);
+	if (problem !== undefined) return { problem: asText(problem) };
+	const account = openAccount(credential);
+	const { base, media } = account;
+	const limits = { timeoutMs: TIMEOUT_MS, maxResponseBytes: LARGEST_RESPONSE_BYTES };
+	const requests = new Requests();
+	// A redirect is a problem of the address.
+	const sendOnce = createSendOnce({ account, limits, requests, transport, mostRedirects: 0 });
+	const ask = async (plan: FreePlan, key: ProbeKey): Promise<Outcome> => {
+		const headers = { ...plan.headers, ...(key === 'xApiKey' ? KEY_IN_OWN_HEADER : {}) };
+		return await sendOnce({ ...plan, headers, isKeyless: key === 'none' });
+	};
+	const isApart = planUrl(planModelList(), media) !== planUrl(planModelList(), base);
+	const names = account.withoutKey(planUrl(planModelNames(), base));
+	const [verdict, listing] = await Promise.all([
+		probeKey(ask, names),
+		isApart ? sendOnce(planModelList()).then(listingProblem) : undefined,
+	]);
+	return 'good' in verdict && listing !== undefined ? { problem: listing } : verdict;
+}
 
 /** What a test has shown. */
 export type Verdict = { good: string } | { problem: string };

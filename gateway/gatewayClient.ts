@@ -5,6 +5,7 @@ import { UNRECORDED, type Journal } from './journal';
 import { ModelLists } from './models/modelLists';
 import { openLimiter } from './pace/accountRates';
 import { Client } from './pace/client';
+import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { paidBefore, pay, type Payer } from './pay';
 import { openAccount, type Account } from './protocol/account';
@@ -21,7 +22,12 @@ import { TaskWaiter, type FinishedTask, type OpenTask, type WaitFor } from './wa
 import type { WaitContext } from './wait/waitContext';
 import { Requests } from './wire/inFlight';
 import type { RunLimits } from './wire/runLimits';
-import { createSendOnce, type SendOnce, type SendOnceOverrides } from './wire/sendOnce';
+import {
+	createSendOnce,
+	type Attempt,
+	type SendOnce,
+	type SendOnceOverrides,
+} from './wire/sendOnce';
 import type { Transport } from './wire/transport';
 
 /** What a gateway's client needs from whoever uses it. */
@@ -43,6 +49,8 @@ export interface Ports<Key> {
 	hints?: Set<string>;
 	/** Called for each request that is repeated after a refusal for the rate limit. */
 	onRepeat?: () => void;
+	/** Told of each attempt to send a request, for a log. */
+	onAttempt?: (attempt: Attempt) => void;
 	/** False for a client that only reads the public model list. */
 	needsKey?: boolean;
 }
@@ -66,11 +74,12 @@ export class Gateway<Key = undefined> {
 
 	private readonly limits: RunLimits;
 
-	private readonly clock: StoppableClock;
+	/** The clock of the run, in milliseconds. */
+	readonly clock: StoppableClock;
 
 	private readonly requests = new Requests();
 
-	private readonly limiting: ReturnType<typeof openLimiter>;
+	private readonly limiter: RateLimiter;
 
 	private readonly sendOnce: SendOnce;
 
@@ -97,12 +106,13 @@ export class Gateway<Key = undefined> {
 		this.limits = { ...LIMITS, ...withoutUndefined({ ...ports.limits }) };
 		const clock = (this.clock = new StoppableClock(ports.sleep));
 		const { limits } = this;
-		this.limiting = openLimiter(account, limits, clock, needsKey);
+		const limiter = (this.limiter = openLimiter(account, limits, clock, needsKey));
 		this.sendOnce = this.createSendOnce({});
-		const { limiter } = this.limiting;
 		const wallClock = (): number => Date.now();
-		this.client = new Client({ sendOnce: this.sendOnce, limiter, clock, wallClock, onRepeat });
-		const { client, sendOnce } = this;
+		const { sendOnce } = this;
+		const gatewayUrl = account.baseUrl;
+		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRepeat });
+		const { client } = this;
 		this.tasks = new TasksOfRun(clock);
 		this.waiting = { account, clock, client, limits, tell, hints };
 		this.models = new ModelLists({ account, clock, client, limits, sendOnce });
@@ -196,9 +206,27 @@ export class Gateway<Key = undefined> {
 		wait: W,
 		limitMs?: number,
 	): Promise<FinishedTask<W> | OpenTask<W>> {
+		return await this.taskWaiter().wait(wait, limitMs);
+	}
+
+	/**
+	 * Polls a task until a poll gets a result about it, for a wait that is continued later. A task whose
+	 * deadline is over counts as still open then.
+	 *
+	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
+	 */
+	async check<W extends WaitFor>(wait: W): Promise<FinishedTask<W> | OpenTask<W>> {
+		return await this.taskWaiter().check(wait);
+	}
+
+	private taskWaiter(): TaskWaiter {
 		const { pollIntervalMs = POLL_INTERVAL_MS } = this.ports;
-		this.waiter ??= new TaskWaiter(this.waiting, pollIntervalMs, this.expected, this.tasks);
-		return await this.waiter.wait(wait, limitMs);
+		return (this.waiter ??= new TaskWaiter(
+			this.waiting,
+			pollIntervalMs,
+			this.expected,
+			this.tasks,
+		));
 	}
 
 	/** The state of a task, finished or not. @throws GatewayError with the task's ID */
@@ -230,27 +258,27 @@ export class Gateway<Key = undefined> {
 	/** Prevents further requests and waits; requests in progress may finish. */
 	close(): void {
 		const reason = new RunEnded('The run has ended');
-		this.limiting.limiter.close(reason);
+		this.limiter.close(reason);
 		this.clock.close(reason);
 	}
 
 	/** Ends the run: no timer or request is left. */
 	end(): void {
 		this.close();
-		this.limiting.keepFindings();
 		// A poll may still be in progress after the deadline of its task.
 		this.requests.abort();
 		this.ports.signal?.removeEventListener('abort', this.onStop);
 	}
 
 	private get journal(): Journal<Key> {
-		return this.ports.journal ?? (UNRECORDED as Journal<unknown, never>);
+		return this.ports.journal ?? UNRECORDED;
 	}
 
 	private createSendOnce(own: SendOnceOverrides): SendOnce {
 		const { account, limits, requests } = this;
-		const { transport, addsKey } = this.ports;
-		return createSendOnce({ account, limits, requests, transport, addsKey, ...own });
+		const { transport, addsKey, onAttempt } = this.ports;
+		const usual = { account, limits, requests, transport, addsKey, onAttempt };
+		return createSendOnce({ ...usual, ...own });
 	}
 
 	private untilStopped(): Promise<never> {

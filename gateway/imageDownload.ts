@@ -39,6 +39,8 @@ export interface ImageSource {
 	/** The size limit, in MB. */
 	maxMb: number;
 	name: ImageName;
+	/** The index of its item, for a log. */
+	item?: number;
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
 	isInput?: boolean;
 }
@@ -88,9 +90,9 @@ export async function downloadImage<T>(
 			url: quote(url),
 		});
 	}
-	const { outcome, attempts } = await context.client.request(planDownload(address, isInput), {
+	const plan = { ...planDownload(address, isInput), item: image.item };
+	const { outcome, attempts } = await context.client.request(plan, {
 		sendOnce: createDownloader(context, { ...image, url: address }, store),
-		isForPaid: !isInput,
 	});
 	if (isGood(outcome)) return outcome.json as T;
 	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;

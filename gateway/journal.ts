@@ -27,7 +27,7 @@ export interface Journal<Key, R = Receipt> {
 }
 
 /** The journal of requests that nobody recovers: each is sent anew. */
-export const UNRECORDED: Journal<undefined, never> = {
+export const UNRECORDED: Journal<unknown, never> = {
 	find: () => undefined,
 	begin: () => undefined,
 	settle: () => undefined,

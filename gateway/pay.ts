@@ -7,7 +7,13 @@ import {
 import type { Journal } from './journal';
 import type { Client } from './pace/client';
 import { GatewayError, hasCode, unknownOutcome } from './protocol/gatewayError';
-import { chargedAfter, isGood, withLocationOnly, type GoodResponse } from './protocol/outcome';
+import {
+	chargedAfter,
+	isGood,
+	isOverloaded,
+	withLocationOnly,
+	type GoodResponse,
+} from './protocol/outcome';
 import type { PaidPlan } from './protocol/requestPlan';
 import { RunEnded } from './protocol/runEnded';
 import type { Requests } from './wire/inFlight';
@@ -53,14 +59,15 @@ export async function pay<Key, R>(
 	const attempt: SendOnce = async (...args) => {
 		journal.begin(key, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
 		const outcome = await sendOnce(...args);
-		const isUsable = isGood(withLocationOnly(outcome));
-		if (!isUsable && chargedAfter(outcome) === 'no') journal.settle(key, { charged: 'no' });
+		const isUsable = isGood(withLocationOnly(outcome)) && !isOverloaded(outcome, plan.call);
+		if (!isUsable && chargedAfter(outcome, plan.call) === 'no')
+			journal.settle(key, { charged: 'no' });
 		return outcome;
 	};
 	try {
-		const response = await client.requestPaid(plan, attempt, true);
+		const response = await client.requestPaid(plan, attempt);
 		const receipt = read(response);
-		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response.json));
+		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response));
 		journal.settle(key, { charged: 'yes', receipt });
 		return receipt;
 	} catch (error) {

@@ -1,18 +1,18 @@
 // Builds the package if `dist` is missing or older than its sources; otherwise it is done at once.
 // By command, and in jest's global set-up: whoever starts a single test tests what stands there.
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBuildFresh, root } from './build-stamp.mjs';
+import { runAloud } from './run-aloud.mjs';
 
 /** Throws if the build fails; what is wrong was printed by then. */
 export default async function buildIfStale() {
 	if (await isBuildFresh()) return;
 	console.log('Build: compiling the package into dist/ …');
 	const gulp = join(root, 'node_modules', 'gulp', 'bin', 'gulp.js');
-	const { status } = spawnSync(process.execPath, [gulp, '--silent', 'build'], {
+	const args = [gulp, '--silent', 'build'];
+	const { status } = await runAloud('Build: still compiling', process.execPath, args, {
 		cwd: root,
-		stdio: 'inherit',
 	});
 	if (status !== 0) throw new Error('Build: failed, see the messages above.');
 }

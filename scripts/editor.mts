@@ -16,7 +16,8 @@ import {
 import { ensureServer, type ServerVersion } from '../harness/install/install.mjs';
 import { packPackage } from '../harness/server/packed-package.mjs';
 import { freePort, isFree } from '../harness/server/ports.mjs';
-import { startServer, type N8nServer } from '../harness/server/server.mjs';
+import { startQueue, whyNoQueue } from '../harness/server/queue-mode.mjs';
+import { startServer, type N8nServer, type ServerOptions } from '../harness/server/server.mjs';
 import type { GatewayOptions } from '../simulator/gateway.mjs';
 
 const help = `Starts n8n with this package, a gateway, a credential and the examples, until Ctrl-C.
@@ -25,6 +26,7 @@ const help = `Starts n8n with this package, a gateway, a credential and the exam
 
   --n8n 1|2     which n8n: 2 is the newest (default), 1 the oldest that is supported
   --port N      port of the editor (default 5678, or a free one if it is taken)
+  --queue N     queue mode with N workers: needs Redis and PostgreSQL, which it starts by itself
   --files PATH  folder that n8n may write to, which stays (default: files, in this folder)
   --requests-per-second N
                 rate limit of the embedded gateway: more get status 429
@@ -37,6 +39,8 @@ The gateway is the embedded one, or the one that MEDIA_GATEWAY_URL and MEDIA_GAT
 const DEFAULT_PORT = 5678;
 /** An n8n that ends again and again has a reason of its own. */
 const MAX_RESTARTS = 20;
+/** Each worker takes half a gigabyte. */
+const MOST_WORKERS = 10;
 
 async function choosePort(wanted: string | undefined): Promise<number> {
 	if (wanted !== undefined) {
@@ -61,6 +65,18 @@ function chooseLimit(wanted: string | undefined): GatewayOptions {
 		throw new Error(`--requests-per-second takes a number above 0, not ${wanted}`);
 	}
 	return { requestsPerSecond };
+}
+
+/** The number of workers in queue mode; 0 without it. */
+function chooseWorkers(wanted: string | undefined): number {
+	if (wanted === undefined) return 0;
+	const workers = Number(wanted);
+	if (!Number.isInteger(workers) || workers < 1 || workers > MOST_WORKERS) {
+		throw new Error(`--queue takes a number of workers from 1 to ${MOST_WORKERS}, not ${wanted}`);
+	}
+	const why = whyNoQueue();
+	if (why !== undefined) throw new Error(why);
+	return workers;
 }
 
 /** The newest n8n that this computer can run, unless one was asked for. */
@@ -92,6 +108,7 @@ async function main(): Promise<void> {
 		options: {
 			n8n: { type: 'string' },
 			port: { type: 'string' },
+			queue: { type: 'string' },
 			files: { type: 'string' },
 			'requests-per-second': { type: 'string' },
 			help: { type: 'boolean' },
@@ -105,18 +122,24 @@ async function main(): Promise<void> {
 		for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
 	});
 	const progress = new Progress();
-	const started = await start(values, progress).finally(() => progress.end());
-	const { server, target } = started;
+	const started = await start(values, progress).catch((error: Error) => {
+		progress.end();
+		throw error;
+	});
+	const { servers, target } = started;
 	try {
-		const lines = await furnish(started);
+		progress.update('Storing the examples');
+		const lines = await furnish(started).finally(() => progress.end());
 		console.log([...lines, '', 'Press Ctrl-C to end it; what you made is gone then.'].join('\n'));
-		await keepRunning(server, ended);
+		await Promise.race(servers.map(async (server) => await keepRunning(server, ended)));
 		console.log('\nStopping n8n …');
 	} finally {
-		await server.dispose();
+		await started.dispose();
 		await target.close();
 	}
-	if (existsSync(server.userFolder)) console.log(`Kept: ${server.userFolder}`);
+	for (const { userFolder } of servers) {
+		if (existsSync(userFolder)) console.log(`Kept: ${userFolder}`);
+	}
 }
 
 /** Until `asked` to end, starts n8n again on its folder and port whenever it ends, as in a crash. */
@@ -138,6 +161,7 @@ async function keepRunning(server: N8nServer, asked: Promise<void>): Promise<voi
 interface Settings {
 	n8n?: string;
 	port?: string;
+	queue?: string;
 	files?: string;
 	'requests-per-second'?: string;
 }
@@ -145,6 +169,7 @@ interface Settings {
 /** Starts n8n and a gateway, and shows on the way what takes its time. */
 async function start(settings: Settings, progress: Progress) {
 	const limit = chooseLimit(settings['requests-per-second']);
+	const workers = chooseWorkers(settings.queue);
 	const port = await choosePort(settings.port);
 	const version = await chooseVersion(settings.n8n, progress);
 	progress.update('Packing the package');
@@ -152,13 +177,30 @@ async function start(settings: Settings, progress: Progress) {
 	const target = await openTarget({ port: await freePort(USUAL_GATEWAY_PORT), ...limit });
 	const filesFolder = resolve(settings.files ?? 'files');
 	mkdirSync(filesFolder, { recursive: true });
-	progress.update('Starting n8n');
-	const server = await startServer({ version, package: packed.tarball, port, filesFolder });
-	return { server, target, packed, filesFolder };
+	progress.update(workers > 0 ? 'Starting n8n and its workers' : 'Starting n8n');
+	const options = { version, package: packed.tarball, port, filesFolder };
+	const running = workers > 0 ? await startWorkers(options, workers) : await startAlone(options);
+	const [server] = running.servers as [N8nServer];
+	return { ...running, server, target, packed, filesFolder };
+}
+
+type Options = Pick<ServerOptions, 'version' | 'package' | 'port' | 'filesFolder'>;
+
+async function startAlone(options: Options) {
+	const server = await startServer(options);
+	return { servers: [server], dispose: async () => await server.dispose() };
+}
+
+async function startWorkers(options: Options, workers: number) {
+	// Without it, what the editor executes would run in the main process.
+	const env = { OFFLOAD_MANUAL_EXECUTIONS_TO_WORKERS: 'true' };
+	const queue = await startQueue({ ...options, workers, env, ownTimes: true });
+	return { servers: queue.servers, dispose: async () => await queue.dispose() };
 }
 
 /** Stores the credential and the examples. @returns the lines that say where everything is */
-async function furnish({ server, target, packed, filesFolder }: Awaited<ReturnType<typeof start>>) {
+async function furnish(started: Awaited<ReturnType<typeof start>>) {
+	const { server, servers, target, packed, filesFolder } = started;
 	const { id, name } = await server.createCredential({
 		type: 'mediaGatewayApi',
 		name: 'Media Gateway account',
@@ -169,6 +211,7 @@ async function furnish({ server, target, packed, filesFolder }: Awaited<ReturnTy
 		'',
 		`  Address    ${server.url}`,
 		`  Process ID ${server.pid}`,
+		...servers.slice(1).map(({ pid }, index) => `  Worker ${index + 1}   process ID ${pid}`),
 		`  Sign in    ${server.owner.email}, password ${server.owner.password}`,
 		`  Gateway    ${target.label}${process.env.MEDIA_GATEWAY_URL ? '' : ownGatewayFacts(target)}`,
 		`  Credential ${name}`,

@@ -1,9 +1,9 @@
 // Installs the development dependencies when they are missing or belong to another lock file.
 // Uses nothing but Node: it has to run in a fresh clone, before anything is installed.
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runAloud } from './run-aloud.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -48,17 +48,17 @@ function isInstalled() {
 	);
 }
 
-function install() {
+async function install() {
 	const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
 	// Under `npm run …` the very same npm is used; by hand, the one in PATH.
 	const npmCli = process.env.npm_execpath;
-	const { status, error } = /npm-cli\.[cm]?js$/.test(npmCli ?? '')
-		? spawnSync(process.execPath, [npmCli, ...args], { cwd: root, stdio: 'inherit' })
-		: spawnSync('npm', args, {
-				cwd: root,
-				stdio: 'inherit',
-				shell: process.platform === 'win32',
-			});
+	const isNpmCli = /npm-cli\.[cm]?js$/.test(npmCli ?? '');
+	const { status, error } = await runAloud(
+		'Set-up: still installing',
+		isNpmCli ? process.execPath : 'npm',
+		isNpmCli ? [npmCli, ...args] : args,
+		{ cwd: root, shell: !isNpmCli && process.platform === 'win32' },
+	);
 	if (error || status !== 0) {
 		console.error(
 			`Set-up: npm could not install the dependencies${error ? ` (${error.message})` : ''}. ` +
@@ -73,6 +73,6 @@ if (isInstalled()) {
 	console.log('Set-up: dependencies are in place.');
 } else {
 	console.log('Set-up: installing the dependencies with npm ci (once, a minute or two) …');
-	install();
+	await install();
 	console.log('Set-up: done.');
 }

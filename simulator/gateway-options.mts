@@ -12,6 +12,8 @@ export type FaultKind =
 	| 'cut'
 	| 'cutAfter'
 	| 'silence'
+	/** The line is cut after `ms` (default 60,000) without a byte; the request is charged all the same. */
+	| 'cutSilent'
 	| 'latency'
 	| 'unknownStatus'
 	| 'noImages'
@@ -62,8 +64,9 @@ export interface GatewayOptions {
 	port?: number;
 	/** The path of the API in place of `/v1`, such as `/api/v3`. */
 	root?: string;
-	/** How edits are taken, default `form`; `json` at their path, or `generations` at that path. */
-	edits?: 'form' | 'json' | 'generations';
+	/** How edits are taken, default `form`; `json` at their path, with one image
+	 * or a list called `images` (`images`), or `generations` at that path. */
+	edits?: 'form' | 'json' | 'images' | 'generations';
 	/** Seconds until a task settles, default 3; a range is drawn from, seeded. */
 	taskSeconds?: number | [number, number];
 	/** The spellings an open task walks through, evenly spread over its lifetime. */
@@ -79,6 +82,12 @@ export interface GatewayOptions {
 	imageSize?: number;
 	/** Pictures are padded to this many bytes by a PNG ancillary chunk. */
 	imageBytes?: number;
+	/** Milliseconds between the comments of a streamed image that isn't finished. Default 1,000. */
+	keepAliveMs?: number;
+	/** What an image costs: finished images come with their bill, as `usage.cost`. Default: no bill. */
+	bill?: number;
+	/** Whether each response has an `x-request-id`. Default false. */
+	requestIds?: boolean;
 	/** Replaces the records of the model listing. */
 	models?: unknown[];
 	/** `false`: `stream` in a message request is ignored and the response is JSON. Default true. */

@@ -119,6 +119,7 @@ function record(app: FastifyInstance, context: ServerContext): void {
 	app.decorateRequest('record', undefined);
 	app.addHook('onRequest', (request, reply, done) => {
 		if (!request.url.startsWith(admin)) {
+			if (context.options.requestIds) void reply.header('x-request-id', `req_${request.id}`);
 			request.record = context.log.receive(request, context.now(), 'other');
 			reply.raw.once('close', () => {
 				context.log.inFlight -= 1;
@@ -246,7 +247,11 @@ async function conduct(
 	if (fault === undefined) return send(reply, await parsed.respond(), request.record);
 
 	let right: GatewayResponse | undefined;
-	if (handlesFirst(fault)) {
+	if (fault.kind === 'cutSilent') {
+		const cut = sleep(fault.ms ?? 60_000, undefined, { signal: context.closing });
+		const first = await Promise.race([Promise.resolve(parsed.respond()), cut]);
+		if (first !== undefined) return send(reply, first, request.record);
+	} else if (handlesFirst(fault)) {
 		try {
 			right = await parsed.respond();
 		} catch (error) {

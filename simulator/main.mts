@@ -8,12 +8,14 @@ const help = `Starts the embedded gateway: the whole protocol on this computer, 
   --port N                  port to listen on (default 8787; 0: any free one)
   --host ADDRESS            address to listen on (default 127.0.0.1)
   --root PATH               path of the API in place of /v1, such as /api/v3
-  --edits FORMAT            how edits are taken: form (default), json, generations
+  --edits FORMAT            how edits are taken: form (default), json, images, generations
   --task-seconds N or N,M   how long a task takes, or a range (default 3)
   --sync-ms N               how long a synchronous request takes (default 0)
   --requests-per-second N   rate limit: more get status 429
   --image-size N            width and height if the request has no size (default 512)
   --image-bytes N           pad every image to this many bytes
+  --bill N                  what an image costs: responses have it as usage.cost
+  --request-ids             give each response an x-request-id
   --fault JSON              a fault; can be repeated, for example
                             '{"call":"poll","kind":"status","status":502,"share":0.2}'
   --help                    show these options
@@ -30,6 +32,8 @@ const optionNames = {
 	'requests-per-second': text,
 	'image-size': text,
 	'image-bytes': text,
+	bill: text,
+	'request-ids': { type: 'boolean' },
 	fault: { type: 'string', multiple: true },
 	help: { type: 'boolean' },
 } as const;
@@ -74,6 +78,9 @@ function optionsFrom(values: Values): GatewayOptions {
 	if (imageSize !== undefined) options.imageSize = imageSize;
 	const imageBytes = number('image-bytes');
 	if (imageBytes !== undefined) options.imageBytes = imageBytes;
+	const bill = number('bill');
+	if (bill !== undefined) options.bill = bill;
+	if (values['request-ids']) options.requestIds = true;
 	if (values.fault) options.faults = values.fault.map((fault) => JSON.parse(fault) as Fault);
 	return options;
 }
@@ -84,12 +91,19 @@ function rootOf(path: string): string {
 	return path;
 }
 
-function editsOf(format: string): 'form' | 'json' | 'generations' {
-	if (format === 'form' || format === 'json' || format === 'generations') return format;
-	throw new Error(`--edits takes form, json or generations, not ${format}`);
+function editsOf(format: string): GatewayOptions['edits'] {
+	const known = (['form', 'json', 'images', 'generations'] as const).find((one) => one === format);
+	if (known !== undefined) return known;
+	throw new Error(`--edits takes form, json, images or generations, not ${format}`);
 }
 
-type NumberOption = 'port' | 'sync-ms' | 'requests-per-second' | 'image-size' | 'image-bytes';
+type NumberOption =
+	| 'port'
+	| 'sync-ms'
+	| 'requests-per-second'
+	| 'image-size'
+	| 'image-bytes'
+	| 'bill';
 
 function numberOf(values: Values, name: NumberOption): number | undefined {
 	const value = values[name];

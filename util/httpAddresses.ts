@@ -1,5 +1,4 @@
 import { isJsonObject } from './json';
-import { withoutSecrets } from './text';
 
 /** In characters: a longer address isn't shown, and of a longer text only the beginning is read. */
 const LONGEST_ADDRESS = 2000;
@@ -25,7 +24,7 @@ function search(value: unknown, found: Set<string>, depth: number): void {
 	if (typeof value !== 'string') return;
 	for (const [address] of value.slice(0, LONGEST_TEXT).matchAll(/https?:\/\/[^\s"'<>()[\]\\]+/gi)) {
 		const isShown = address.length <= LONGEST_ADDRESS && found.size < MOST_ADDRESSES;
-		if (isShown) found.add(withoutSecrets(address));
+		if (isShown) found.add(address);
 	}
 }
 

@@ -17,6 +17,7 @@ const FORMATS: Array<[mimeType: string, start: RegExp]> = [
 	['image/bmp', /^BM[^]{4}\0{4}/],
 	['image/tiff', /^(II\*\0|MM\0\*)/],
 	['image/jxl', /^(\xff\n|\0\0\0\fJXL \r\n\x87\n)/],
+	['image/x-icon', /^\0\0\x01\0[\x01-\xff]\0/],
 	['image/svg+xml', /^<([\w.-]{1,100}:)?svg[\s>/]/],
 ];
 
@@ -33,16 +34,36 @@ function fromRoot(start: string): string {
 	return rest === start ? rest : fromRoot(rest);
 }
 
+/** The first bytes as text: of UTF-16 as what it says, of all else as Latin-1. */
+function startOf(bytes: Uint8Array): string {
+	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES));
+	const text = start.toString('latin1');
+	if (/^(\xff\xfe|<\0)/.test(text)) return start.toString('utf16le').replace(/^\ufeff/, '');
+	// Not an even number of bytes can't be swapped.
+	const pairs = start.subarray(0, start.length & ~1);
+	return /^(\xfe\xff|\0<)/.test(text)
+		? pairs
+				.swap16()
+				.toString('utf16le')
+				.replace(/^\ufeff/, '')
+		: text;
+}
+
 /** The MIME type of an image by its first bytes (4096 for SVG); undefined for other files. */
 export function detectImageType(bytes: Uint8Array): string | undefined {
-	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
+	const start = startOf(bytes);
 	const isImage = (text: string) => FORMATS.find(([, pattern]) => pattern.test(text))?.[0];
 	return isImage(start) ?? isImage(fromRoot(start));
 }
 
-/** The MIME type of a PDF document by its first bytes; undefined for other files. */
+/**
+ * The MIME type of a PDF document by its first bytes, before which there may be a byte order mark and
+ * blanks; undefined for other files.
+ */
 export const detectPdf = (bytes: Uint8Array): 'application/pdf' | undefined =>
-	Buffer.from(bytes.subarray(0, 5)).toString('latin1') === '%PDF-' ? 'application/pdf' : undefined;
+	/^(\xef\xbb\xbf)?\s{0,50}%PDF-/.test(Buffer.from(bytes.subarray(0, 100)).toString('latin1'))
+		? 'application/pdf'
+		: undefined;
 
 /** A file in gzip, which is an image only if it is a compressed SVG. */
 const GZIP = '\x1f\x8b';
@@ -106,6 +127,7 @@ export function imageTypeOf(bytes: Uint8Array, claimed?: string): string | undef
 export function extensionFor(mimeType: string): string {
 	if (mimeType === 'image/jpeg') return 'jpg';
 	if (mimeType === SVGZ) return 'svgz';
+	if (/^image\/(x-icon|vnd\.microsoft\.icon)$/.test(mimeType)) return 'ico';
 	return /^image\/([a-z0-9]{2,8})(\+xml)?$/.exec(mimeType)?.[1] ?? 'bin';
 }
 

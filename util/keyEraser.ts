@@ -3,7 +3,7 @@ import { isJsonObject } from './json';
 /** The shortest key that is erased, in characters: a shorter key could be an ordinary word. */
 const SHORTEST_KEY = 8;
 
-/** The replacement of the key. */
+/** The replacement of the key, which no gateway has in an address by itself. */
 export const ERASED = '***';
 
 /** The secrets that are removed, the longest first, because it may contain another one. */
@@ -32,21 +32,23 @@ export function createKeyEraser(secrets: string[]): (text: string) => string {
 	return (text) => forms.reduce((rest, form) => rest.replaceAll(form, ERASED), text);
 }
 
-/** Removes the key from the text of a field. */
-export type EraseField = (text: string, field: string) => string;
+/** Whether a value stays as it came. @param name of the field; that of a list for its entries */
+export type Stays = (name: string, value: unknown) => boolean;
 
-/**
- * A copy of JSON without the key in its names and texts.
- *
- * @param name of the field; that of a list for its entries
- */
-export function eraseInJson(value: unknown, erase: EraseField, name = ''): unknown {
-	if (Array.isArray(value)) return value.map((entry) => eraseInJson(entry, erase, name));
+/** A copy of JSON without secrets in its names and texts. @param erase removes them from a text */
+export function eraseInJson(
+	value: unknown,
+	erase: (text: string) => string,
+	stays: Stays = () => false,
+	name = '',
+): unknown {
+	if (stays(name, value)) return value;
+	if (Array.isArray(value)) return value.map((entry) => eraseInJson(entry, erase, stays, name));
 	if (isJsonObject(value)) {
 		const fields = Object.entries(value);
 		return Object.fromEntries(
-			fields.map(([at, field]) => [erase(at, ''), eraseInJson(field, erase, at)]),
+			fields.map(([at, field]) => [erase(at), eraseInJson(field, erase, stays, at)]),
 		);
 	}
-	return typeof value === 'string' ? erase(value, name) : value;
+	return typeof value === 'string' ? erase(value) : value;
 }

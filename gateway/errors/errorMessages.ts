@@ -1,12 +1,15 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
+import { namedAddresses } from '../../util/httpAddresses';
 import { excerpt, quote } from '../../util/text';
 import { leadsToResult, chargedAfter, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
-import { GatewayError, type Problem, unknownOutcome } from '../protocol/gatewayError';
+import { GatewayError, unknownOutcome, withDetails, type Problem } from '../protocol/gatewayError';
+import { readBill, type Bill } from '../responses/cost';
+import { readRequestId, withRequestId } from '../responses/requestId';
 import { saysFailure } from '../responses/errorBody';
 import { afterColon, errorIn, reasonIn } from '../responses/errorBody';
-import { idOfAddress, readTaskId } from '../responses/responseFields';
+import { idOfAddress, layersOf, readTaskId } from '../responses/responseFields';
 import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, targetOf, type Target } from './faultTexts';
 import { ERRORS } from './errorTable';
@@ -40,14 +43,37 @@ const NOTHING_SENT = " Nothing was sent, and you weren't charged for this reques
 const HOW_TO_FIND_OUT =
 	"The request wasn't sent again, because it may have been accepted and charged. Check the usage log in the gateway's console before you send it again.";
 
-/** The error for an outcome that is not a good response (docs/protocol.md, "Errors"). */
+/**
+ * The error for an outcome that is not a good response (docs/protocol.md, "Errors"), with the number of
+ * its request.
+ */
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
+	const error = errorWithoutId(plan, outcome, attempts);
+	// The number of an image's host says nothing about the gateway.
+	const requestId = plan.call === 'download' ? undefined : requestIdOf(outcome);
+	if (requestId === undefined) return error;
+	const description = withRequestId(error.problem.description, requestId);
+	return withDetails(error, { description, requestId });
+}
+
+const requestIdOf = (outcome: Outcome): string | undefined =>
+	outcome.kind === 'fault' ? outcome.requestId : readRequestId(outcome.headers);
+
+/** What the gateway has billed for a request of unknown outcome, if it says so. */
+const billOf = (outcome: Outcome): Bill =>
+	outcome.kind === 'response' && isJsonObject(outcome.json)
+		? readBill(layersOf(outcome.json), outcome.headers)
+		: {};
+
+function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): GatewayError {
 	const tried = afterTries(attempts);
-	if (plan.paid && chargedAfter(outcome) === 'maybe') {
+	if (plan.paid && chargedAfter(outcome, plan.call) === 'maybe') {
 		return unknownOutcome({
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
-			description: HOW_TO_FIND_OUT,
+			// What has arrived of a response that was cut off may name the image.
+			description: `${HOW_TO_FIND_OUT}${outcome.kind === 'fault' ? namedAddresses(outcome.received) : ''}`,
 			httpCode: outcome.httpCode,
+			...billOf(outcome),
 			taskId:
 				outcome.kind === 'response' && plan.call !== 'message' ? idInResponse(outcome) : undefined,
 			response: excerpt(outcome.kind === 'response' ? outcome.text : outcome.received),
@@ -64,15 +90,6 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	const { message, description } = problemFor(plan, outcome);
 	return new GatewayError({ message: message + tried, description, httpCode: outcome.httpCode });
 }
-
-/** The error of a request that wasn't sent, because another one of its run was refused so. */
-export function refusedBefore(plan: RequestPlan, refusal: HttpResponse): GatewayError {
-	const { problem } = errorFor(plan, refusal);
-	const description = `${problem.description.replace(NOT_CHARGED, '')} Nothing was sent for this item: the gateway had refused another one for the same reason.`;
-	return new GatewayError({ ...problem, description });
-}
-
-const NOT_CHARGED = " You weren't charged for this request.";
 
 /** The ID in the response to a paid request, or at the end of the address that it leads to. */
 function idInResponse({ json, headers: { location } }: HttpResponse): string | undefined {

@@ -1,6 +1,6 @@
 import { underSettings } from '../protocol/credential';
 import { isGatewayError, needsHttps, saysFailure } from '../responses/errorBody';
-import { hasNoModel, type HttpResponse } from '../protocol/outcome';
+import { hasNoModel, isOverloaded, type HttpResponse } from '../protocol/outcome';
 import { isOutOfQuota } from '../responses/quota';
 import type { RequestPlan } from '../protocol/requestPlan';
 
@@ -70,6 +70,11 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		"Try again later, or ask the gateway's operator.",
 	],
 	[
+		(response, { call }) => isOverloaded(response, call),
+		'The gateway is overloaded ({code})',
+		"{wait}Try again later, or use another model. The request wasn't accepted, and you weren't charged.",
+	],
+	[
 		({ httpCode }) => httpCode < 300,
 		'While {doing}, the gateway responded with {unexpected}',
 		'{checkAddress}',
@@ -114,6 +119,12 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		status(413),
 		'The request is too large for the gateway (413)',
 		'Shorten the text, or send smaller images or fewer fields.',
+	],
+	[
+		// The chat model has no such options.
+		({ httpCode }, { patienceMs }) => httpCode === 429 && patienceMs !== undefined,
+		'Rate limit exceeded (429)',
+		"{wait}Send fewer messages at the same time, or connect a fallback model. The message wasn't accepted, and you weren't charged.",
 	],
 	[
 		status(429),

@@ -1,9 +1,11 @@
 import { namedAddresses } from '../../util/httpAddresses';
-import type { JsonObject } from '../../util/json';
 import type { Problem } from '../protocol/gatewayError';
+import type { GoodResponse } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { afterColon, errorIn } from '../responses/errorBody';
-import { idIn, readTaskId } from '../responses/responseFields';
+import { readBill } from '../responses/cost';
+import { readRequestId, withRequestId } from '../responses/requestId';
+import { idIn, layersOf, readTaskId } from '../responses/responseFields';
 import { shownResponse } from './taskErrors';
 
 /**
@@ -29,10 +31,19 @@ export const UNREAD_RESPONSE: Problem = {
 };
 
 /** The problem of a successful response without an image, task ID or message. */
-export function unusableProblem({ call }: RequestPlan, body: JsonObject): Problem {
+export function unusableProblem(
+	{ call }: RequestPlan,
+	{ json: body, headers }: GoodResponse,
+): Problem {
+	const requestId = readRequestId(headers);
 	return {
+		...readBill(layersOf(body), headers),
+		requestId,
 		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
-		description: `${MAY_BE_CHARGED}${call === 'message' ? '' : namedAddresses(body)}`,
+		description: withRequestId(
+			`${MAY_BE_CHARGED}${call === 'message' ? '' : namedAddresses(body)}`,
+			requestId,
+		),
 		response: shownResponse({ response: body }),
 		taskId: call === 'message' ? undefined : readTaskId(body),
 	};

@@ -2,9 +2,10 @@ import { GatewayError, hasCode, withDetails, type Problem } from '../protocol/ga
 import { withoutInlineImages } from '../../util/inlineImages';
 import { namedAddresses } from '../../util/httpAddresses';
 import { afterColon } from '../responses/errorBody';
+import { withRequestId } from '../responses/requestId';
 import { isFinished } from '../protocol/status';
 import type { Task } from '../responses/task';
-import { taskName, type TaskState } from '../responses/task';
+import { addressesOfImages, reasonWithoutImage, taskName, type TaskState } from '../responses/task';
 
 /**
  * The error of a finished task without an image; undefined for other tasks. Images count only in
@@ -14,21 +15,27 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	if (!isFinished(state.group)) return undefined;
 	const { taskId, taskType, status } = state;
 	const ended = `The ${taskName(state)} ended with the status "${status}"`;
-	const known = { taskId, taskType, status };
+	const { requestId, cost, costCurrency } = state;
+	const known = { taskId, taskType, status, requestId, cost, costCurrency };
 	if (state.group === 'unsuccessful') {
 		const problem: Problem = {
 			...known,
 			message: ended + afterColon(state.reason),
-			description:
-				"The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.",
+			description: withRequestId(
+				`The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.${namedImages(state)}`,
+				requestId,
+			),
 		};
 		return new GatewayError(problem, { code: 'taskFailed' });
 	}
 	if (state.images.length > 0) return undefined;
 	const problem: Problem = {
 		...known,
-		message: `${ended} but without an image`,
-		description: `Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,
+		message: `${ended} but without an image${afterColon(reasonWithoutImage(state))}`,
+		description: withRequestId(
+			`Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,
+			requestId,
+		),
 		response: shownResponse(state),
 	};
 	return new GatewayError(problem, { code: 'noImage' });
@@ -36,16 +43,23 @@ export function taskError(state: TaskState): GatewayError | undefined {
 
 /** The error of a task that the gateway doesn't know, by its own word for the status. */
 export function lostTaskError(state: TaskState): GatewayError {
-	const { taskId, taskType, status } = state;
+	const { taskId, taskType, status, requestId } = state;
 	const problem: Problem = {
 		message: `The gateway doesn't know the ${taskName(state)}: its status is "${status}"`,
 		description: `Gateways forget tasks after hours or days, and another account's task is unknown to this one. If you submitted it lately, ask the gateway's operator about it: you may have been charged.${namedAddresses(state.response)}`,
 		taskId,
 		taskType,
 		status,
+		requestId,
 		response: shownResponse(state),
 	};
 	return new GatewayError(problem, { code: 'taskLost' });
+}
+
+/** The addresses of what a task lists as images, though it has failed or isn't finished. */
+function namedImages(state: TaskState): string {
+	const urls = addressesOfImages(state).join(' , ').slice(0, LONGEST_RESPONSE);
+	return urls === '' ? '' : ` The response names ${urls}`;
 }
 
 /** The longest part of a response that an error keeps, in characters. */
@@ -110,13 +124,13 @@ export function deadlineError(
 	}
 	let lastSeen = '';
 	if (state?.group === 'unknown') {
-		lastSeen = `; its status "${state.status}" is unknown to this node`;
+		const said = afterColon(reasonWithoutImage(state));
+		lastSeen = `; its status "${state.status}" is unknown to this node${said}`;
 	} else if (state !== undefined) lastSeen = `; its last status was "${state.status}"`;
 	if (error !== undefined) lastSeen += `; the last status check failed: ${error.message}`;
 	const problem: Problem = {
 		message: `The ${taskName(task)} was still open after ${seconds} s${lastSeen}`,
-		description:
-			"The task continues at the gateway. Give its ID to Image Wait or Image Task later, or increase 'Max Wait'.",
+		description: `The task continues at the gateway. Give its ID to Image Wait or Image Task later, or increase 'Max Wait'.${state === undefined ? '' : namedImages(state)}`,
 		taskId,
 		taskType,
 		status: state?.status,

@@ -8,6 +8,7 @@ import {
 import type { Turn } from './message';
 import { GatewayError } from '../protocol/gatewayError';
 import { quote } from '../../util/text';
+import { wireName } from './wireNames';
 import { contentBlocks, hasBytes, isContentPart } from './partBlocks';
 
 /** A part of a message in the terms of the AI Node SDK. */
@@ -102,12 +103,15 @@ const NOT_SENT_BACK =
 function blocksOf(given: ChatPart, role: string): JsonObject[] {
 	const part = unwrapped(given);
 	if (isCall(part)) {
-		const input = jsonObjectIn(part.input) ?? {};
-		return [{ type: 'tool_use', id: part.toolCallId, name: part.toolName, input }];
+		const { id, ...others } = jsonObjectIn(part.input) ?? {};
+		// The memory of n8n's agents adds the ID of the call to its input.
+		const input = id === undefined || id === part.toolCallId ? others : { id, ...others };
+		const name = wireName(part.toolName, 'tool');
+		return [{ type: 'tool_use', id: part.toolCallId, name, input }];
 	}
 	if (role === 'assistant' && isWholeCall(part)) {
 		const { type, id, name, input } = part;
-		return [{ type, id, name, input }];
+		return [{ type, id, name: wireName(String(name), 'tool'), input }];
 	}
 	if (isResult(part)) {
 		return [

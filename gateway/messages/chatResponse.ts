@@ -3,7 +3,7 @@ import { digestOf } from '../../util/digest';
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { reasonIn } from '../responses/errorBody';
 import { readMessage } from './message';
-import { missingTextHint } from './missingText';
+import { responseHint, unfinished } from './responseHint';
 import { type GatewayError, type Problem, unknownOutcome } from '../protocol/gatewayError';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
@@ -20,7 +20,7 @@ export interface ChatResponse {
 	content: JsonObject[];
 	/** The agent's IDs of the tool calls among them, in order. */
 	callIds: string[];
-	/** What the user should know of a response without text. */
+	/** What the user should know of a response that lacks something. */
 	hint?: string;
 }
 
@@ -63,7 +63,7 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 			return { ...block, id, input: inputOf(block) };
 		}),
 		callIds,
-		hint: missingTextHint(body),
+		hint: responseHint(body),
 	};
 }
 
@@ -105,17 +105,15 @@ function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): P
 	);
 	const [, isUnfinished = false] = STOP_REASONS.get(stopReason) ?? [];
 	if (calls.length === 0 || !(isBroken || isUnfinished)) return undefined;
-	const isTooLong = stopReason === 'max_tokens';
-	const advice = isTooLong
-		? "Increase 'Max Tokens' in the chat model."
-		: "Run the workflow again. If it happens again, use another model, or ask the gateway's operator.";
+	const { what = 'ended', advice = LATER } = unfinished(stopReason) ?? {};
 	return {
-		message: isTooLong
-			? "The response reached 'Max Tokens' in the middle of a tool call"
-			: 'The response ended in the middle of a tool call',
+		message: `The response ${what}, in the middle of a tool call`,
 		description: `The tool wasn't called. You may have been charged, so the message wasn't sent again. ${advice}`,
 	};
 }
+
+const LATER =
+	"Run the workflow again. If it happens again, use another model, or ask the gateway's operator.";
 
 /**
  * Whether the gateway's ID of a call can be sent back: without an ID, or with one that is used

@@ -2,23 +2,26 @@ import { GatewayError } from '../protocol/gatewayError';
 import { parseJson } from '../../util/json';
 import { quote } from '../../util/text';
 import type { MessageResponse } from './message';
+import { unfinished } from './responseHint';
 
 /** A code fence and what is in it. Some models forget its end. */
 const FENCE = /```\w*([^]*?)(?:```|$)/g;
 
 /** Thinking that a gateway leaves in the text, where it may contain drafts. */
-const THINKING = /^\s*<think>[^]*?<\/think>(?=\s*\S)/;
+const THINKING = /^\s*<(think|thinking)>[^]*?<\/\1>(?=\s*\S)/;
 
 /*
  * The beginnings of JSON with text around it. Brackets around a word or a number are none: `{name}`
  * may be a placeholder, and `[1]` a footnote.
  */
-const OBJECTS = /\{\s*["}]|\[\s*\{/;
-const LIST = /\[\s*["[]/;
+const BEGINNING = /\{\s*["}]|\[\s*[{"[]/g;
+
+/** After so many beginnings of no JSON the text has none: each of them may be read to the end. */
+const MOST_MISTAKES = 50;
 
 /**
- * The JSON in the text of a response: the whole text, the first code fence with JSON, or an object
- * or a list with text around it. Undefined if there is none.
+ * The JSON in the text of a response: the whole text, the first code fence with JSON, or an object or
+ * a list with text around it. Undefined if there is none.
  */
 export function jsonInText(given: string): unknown {
 	const text = given.replace(THINKING, '');
@@ -28,39 +31,69 @@ export function jsonInText(given: string): unknown {
 		const value = parseJson(inside);
 		if (value !== undefined) return value;
 	}
-	const [list, objects] = [between(text, LIST), between(text, OBJECTS)];
-	// A list before the objects is only mentioned; they may also be in it.
-	return list.value !== undefined && list.end > objects.start ? list.value : objects.value;
+	const found = partsOf(text);
+	const isObject = ({ value }: Part): boolean => !Array.isArray(value);
+	// A list beside objects is only mentioned.
+	const likely = found.some(isObject) ? found.filter(isObject) : found;
+	return (likely.findLast(({ beginsLine }) => beginsLine) ?? likely[0])?.value;
 }
 
-/** What a text has from a beginning to the last bracket of its kind, if it is JSON. */
-function between(text: string, beginning: RegExp): { start: number; end: number; value: unknown } {
-	const start = text.search(beginning);
-	const end = start < 0 ? -1 : text.lastIndexOf(text[start] === '{' ? '}' : ']');
-	return { start, end, value: end < start ? undefined : parseJson(text.slice(start, end + 1)) };
+/** A whole object or list in a text, and whether it begins a line. */
+interface Part {
+	value: unknown;
+	beginsLine: boolean;
 }
 
-/** The stop reasons of a response that ends before its end. */
-export const CUT_OFF = new Set(['max_tokens', 'model_context_window_exceeded']);
+/** The whole objects and lists in a text, outside of each other. */
+function partsOf(text: string): Part[] {
+	const parts: Part[] = [];
+	BEGINNING.lastIndex = 0;
+	for (let mistakes = 0; mistakes < MOST_MISTAKES; ) {
+		const start = BEGINNING.exec(text)?.index;
+		if (start === undefined) break;
+		const end = endOf(text, start);
+		const value = parseJson(text.slice(start, end));
+		BEGINNING.lastIndex = value === undefined ? start + 1 : end;
+		if (value === undefined) mistakes += 1;
+		const line = text.slice(text.lastIndexOf('\n', start) + 1, start);
+		if (value !== undefined) parts.push({ value, beginsLine: line.trim() === '' });
+	}
+	return parts;
+}
+
+/** The index behind the bracket that matches the one at `start`; that of the start if none does. */
+function endOf(text: string, start: number): number {
+	let depth = 0;
+	let inString = false;
+	for (let at = start; at < text.length; at += 1) {
+		const sign = text[at];
+		if (sign === '"') inString = !inString;
+		else if (inString) at += sign === '\\' ? 1 : 0;
+		else if (sign === '{' || sign === '[') depth += 1;
+		else if (sign === '}' || sign === ']') depth -= 1;
+		if (depth === 0) return at + 1;
+	}
+	return start;
+}
 
 /**
  * The JSON that a message was sent for.
  *
- * @param hint what is known of the response: that it was cut off, or why it has no text
+ * @param hint what is known of the response: why it ends early, or has no text
  * @throws GatewayError with the text of the response, which was paid for
  */
-export function readJsonOf({ text, stopReason = '' }: MessageResponse, hint?: string): unknown {
+export function readJsonOf({ text, stopReason }: MessageResponse, hint?: string): unknown {
 	const value = jsonInText(text);
 	if (value !== undefined) return value;
-	const isCutOff = CUT_OFF.has(stopReason);
-	const advice = isCutOff ? "Increase 'Max Tokens', or ask for a shorter response." : hint;
+	const early = unfinished(stopReason);
 	const start = quote(text.slice(0, 200));
 	throw new GatewayError({
-		message: isCutOff
-			? "The response was cut off at 'Max Tokens', so its JSON is incomplete"
-			: 'The response is not JSON',
+		message:
+			early === undefined
+				? 'The response is not JSON'
+				: `The response ${early.what}, so its JSON is incomplete`,
 		description: [
-			advice ?? 'Ask for nothing but JSON in the prompt.',
+			early?.advice ?? hint ?? 'Ask for nothing but JSON in the prompt.',
 			start === '' ? NOT_AGAIN : `${PAID} The text begins with: ${start}`,
 		].join(' '),
 		text,

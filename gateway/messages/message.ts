@@ -7,7 +7,8 @@ import {
 } from '../../util/json';
 import { type FormFile, type PaidPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../protocol/gatewayError';
-import { isBlankText } from './blockKinds';
+import { messageHints } from '../errors/messageAdvice';
+import { isBlankText, isThinking } from './blockKinds';
 
 /** One turn of a conversation. The content of an assistant's turn is kept unchanged. */
 export interface Turn {
@@ -36,11 +37,8 @@ export interface MessageRequest extends MessageSettings {
  *
  * @throws GatewayError if the thinking may take as many tokens as the whole response
  */
-export function planMessage(
-	{ extraFields, ...fields }: MessageRequest,
-	files?: FormFile[],
-): PaidPlan {
-	const body = withoutUndefined({ ...fields, ...extraFields });
+export function planMessage(request: MessageRequest, files?: FormFile[]): PaidPlan {
+	const { body } = fieldsOf(request);
 	refuseLargeBudget(body);
 	return {
 		call: 'message',
@@ -53,6 +51,56 @@ export function planMessage(
 		paid: true,
 	};
 }
+
+/** Hints about a message that is sent anyway. */
+export function hintsOf(request: MessageRequest): string[] {
+	const { body, leftOut } = fieldsOf(request);
+	const names = leftOut.join(', ');
+	const hint = `'Thinking' is on, so ${names} wasn't sent: models reject it beside thinking.`;
+	return [...messageHints(body), ...(leftOut.length === 0 ? [] : [hint])];
+}
+
+const SAMPLING = ['temperature', 'top_p', 'top_k'];
+
+/**
+ * The fields of a message, and the settings that are left out of them because the endpoint rejects
+ * them beside others. Extra fields override settings; of two objects of one kind, field by field.
+ */
+function fieldsOf({ extraFields = {}, ...settings }: MessageRequest) {
+	const merged = Object.entries(extraFields).map(([name, extra]) => {
+		const own = settings[name];
+		const areObjects = isJsonObject(own) && isJsonObject(extra);
+		const isOneKind = areObjects && (extra.type === undefined || extra.type === own.type);
+		return [name, isOneKind ? { ...own, ...extra } : extra] as const;
+	});
+	const body = withoutUndefined({ ...settings, ...Object.fromEntries(merged) });
+	const { type } = isJsonObject(body.thinking) ? body.thinking : {};
+	// With a budget, the model must have thought before it called a tool: another one may not have.
+	if (type === 'enabled' && answersCallWithoutThinking(body.messages)) delete body.thinking;
+	const thinks = body.thinking !== undefined && (type === 'enabled' || type === 'adaptive');
+	const isLeftOut = (name: string): boolean =>
+		thinks && body[name] !== undefined && extraFields[name] === undefined;
+	const leftOut = SAMPLING.filter(isLeftOut);
+	for (const name of leftOut) delete body[name];
+	return { body, leftOut };
+}
+
+/** Whether the settings of a model rule out that it thinks: its default may be to think. */
+export function isThinkingOff({ model, thinking, extraFields = {} }: MessageSettings): boolean {
+	const { thinking: set = thinking } = extraFields;
+	return isJsonObject(set) ? set.type === 'disabled' : /-nothinking$/i.test(model.trim());
+}
+
+/** Whether a conversation ends with the results of calls before which the model hasn't thought. */
+function answersCallWithoutThinking(messages: unknown): boolean {
+	const [turn, last] = Array.isArray(messages) ? messages.slice(-2).map(blocksIn) : [];
+	const isOf = (type: string) => (block: unknown) => isJsonObject(block) && block.type === type;
+	const hasResult = last?.some(isOf('tool_result')) === true;
+	return hasResult && turn?.some(isOf('tool_use')) === true && !turn.some(isThinking);
+}
+
+const blocksIn = (turn: unknown): unknown[] =>
+	isJsonObject(turn) && Array.isArray(turn.content) ? turn.content : [];
 
 /**
  * Rejects a thinking budget that leaves no token for the response: `max_tokens` includes thinking

@@ -3,6 +3,13 @@ import { MB } from '../../util/megabyte';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import type { Turn } from './message';
 
+/** The types of images that no endpoint takes, which are refused before they are paid. */
+export const isRefusedImage = (mimeType: string): boolean =>
+	/^image\/(hei[cf]|avif|tiff|(x-|x-ms-)?bmp|jxl)/.test(mimeType);
+
+/** The type of a drawing, which is sent as its text: models refuse it as an image. */
+export const SVG = 'image/svg+xml';
+
 /** The block of a file at an address. The path is the only hint at its type; most are images. */
 export function addressBlock(url: string): JsonObject {
 	const type = /\.pdf([?#]|$)/i.test(url) ? 'document' : 'image';

@@ -58,10 +58,13 @@ export class MessageStream {
 	get body(): JsonObject {
 		const isEmpty = !this.started && this.blocks.length === 0;
 		if (this.message.error !== undefined || isEmpty) return this.message;
-		const content = this.blocks.map(({ fields, inputJson }) =>
+		return { ...this.message, content: this.content };
+	}
+
+	private get content(): JsonObject[] {
+		return this.blocks.map(({ fields, inputJson }) =>
 			inputJson === '' ? fields : { ...fields, input: jsonObjectIn(inputJson) ?? inputJson },
 		);
-		return { ...this.message, content };
 	}
 
 	/**
@@ -105,7 +108,11 @@ export class MessageStream {
 	private fail(error: unknown): void {
 		// An error after the stop reason doesn't matter: the response is complete and charged.
 		if (this.whole) this.ended = true;
-		else this.message = { type: 'error', error };
+		else {
+			// An error after a part of the response, which may have been charged.
+			const partial = this.blocks.length === 0 ? {} : { partial: this.content };
+			this.message = { type: 'error', error, ...partial };
+		}
 	}
 
 	private update({ delta, usage }: JsonObject): void {

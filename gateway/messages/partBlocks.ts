@@ -3,7 +3,7 @@ import { readDataUrl } from '../../util/dataUrl';
 import { GatewayError } from '../protocol/gatewayError';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
-import { addressBlock, bytesBlock } from './messageFiles';
+import { addressBlock, bytesBlock, isRefusedImage, SVG } from './messageFiles';
 
 /**
  * The kinds of parts of a message that are sent. Agents, chains, tools and the SDK each have their
@@ -66,12 +66,18 @@ function textBlock({ text }: JsonObject): JsonObject[] {
 }
 
 function fileBlock(part: JsonObject): JsonObject[] {
-	// In the gateway's own form already.
-	if (isJsonObject(part.source)) return [part];
-	const { data, url, text, mimeType = String(part.type) } = readFile(part);
+	const { data, url, text, name, mimeType = String(part.type) } = readFile(part);
+	if (isJsonObject(part.source)) {
+		// In the gateway's own form already.
+		const { type, data: bytes, media_type: claimed } = part.source;
+		if (type !== 'base64' || typeof bytes !== 'string') return [part];
+		const block = fileOfBytes(bytes, String(claimed), name);
+		return [block.type === 'text' ? block : part];
+	}
 	const inline = readDataUrl(data ?? url ?? '');
 	const base64 = inline?.base64 ?? data ?? '';
-	if (base64 !== '') return [fileOfBytes(base64, nonEmptyString(inline?.mimeType) ?? mimeType)];
+	if (base64 !== '')
+		return [fileOfBytes(base64, nonEmptyString(inline?.mimeType) ?? mimeType, name)];
 	if (url === undefined && text !== undefined) return textBlock({ text });
 	if (url === undefined) throw notSent('a file without content');
 	if (!/^https?:/i.test(url)) throw notSent(`a file at "${quote(url)}", which is no web address`);
@@ -94,7 +100,9 @@ function resourceBlock(resource: unknown): JsonObject[] {
 /** The facts of a file, each with the names that it has. */
 function readFile(part: JsonObject) {
 	const inner = part[String(part.type)];
-	const places = [part, inner, part.file, part.providerMetadata].filter(isJsonObject);
+	const places = [part, inner, part.file, part.providerMetadata, part.metadata].filter(
+		isJsonObject,
+	);
 	const find = (...names: string[]): unknown =>
 		places
 			.flatMap((place) => names.map((name) => place[name]))
@@ -106,19 +114,21 @@ function readFile(part: JsonObject) {
 		url: textOf(find('url', 'image_url', 'file_url', 'fileUri', 'uri')),
 		mimeType: textOf(find('mimeType', 'mime_type', 'mediaType', 'media_type'))?.toLowerCase(),
 		text: textOf(find('text')),
+		name: textOf(find('filename', 'fileName', 'file_name', 'name', 'title')),
 	};
 }
 
 /** The block of a file by its bytes; their claimed type counts where they don't tell. */
-function fileOfBytes(base64: string, claimed: string): JsonObject {
+function fileOfBytes(base64: string, claimed: string, name = ''): JsonObject {
 	const start = Buffer.from(base64.slice(0, 2 * FIRST_BYTES), 'base64');
 	const type = detectImageType(start) ?? detectPdf(start) ?? claimed.toLowerCase();
-	// A drawing as SVG is a text, which models refuse as an image.
-	const isImage = type.startsWith('image/') && type !== 'image/svg+xml';
+	const shownName = name === '' ? '' : `"${quote(name)}", `;
+	const refused = (): GatewayError => notSent(`${shownName}a file of the type "${quote(type)}"`);
+	if (isRefusedImage(type)) throw refused();
+	const isImage = type.startsWith('image/') && type !== SVG;
 	if (isImage || type === 'application/pdf') return bytesBlock(type, base64);
 	const bytes = Buffer.from(base64, 'base64');
-	if (/audio|video/.test(type) || !isText(bytes))
-		throw notSent(`a file of the type "${quote(type)}"`);
+	if (/audio|video/.test(type) || !isText(bytes)) throw refused();
 	return { type: 'text', text: bytes.toString('utf8') };
 }
 

@@ -1,6 +1,6 @@
 import type { WireResponse } from '../wire/transport';
 import { MessageStream } from './messageStream';
-import { readServerEvents } from '../../util/serverSentEvents';
+import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
 import type { KeyFilter } from '../../util/keyFilter';
 import { isByteStream, TooLargeError, type ResponseBody } from '../wire/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
@@ -8,6 +8,8 @@ import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
 export interface StreamOptions {
 	/** Called with the text as soon as it arrives. */
 	onText?: (text: string) => void;
+	/** Called with each part of the response; some gateways send a ping between them. */
+	onPart?: () => void;
 	/** Creates a filter that removes the key from a stream of texts. */
 	createKeyFilter: () => KeyFilter;
 	/**
@@ -26,7 +28,7 @@ export interface StreamOptions {
  */
 export async function readStreamedResponse(
 	response: WireResponse,
-	{ onText, createKeyFilter, chunks = [] }: StreamOptions,
+	{ onText, onPart, createKeyFilter, chunks = [] }: StreamOptions,
 ): Promise<ResponseBody> {
 	const { body, httpCode } = response;
 	if (httpCode < 200 || httpCode >= 300 || !isByteStream(body)) {
@@ -47,6 +49,7 @@ export async function readStreamedResponse(
 		for await (const event of readServerEvents(bytes)) {
 			if (!isStream) chunks.length = 0;
 			isStream = true;
+			if (!isPing(event)) onPart?.();
 			const text = stream.add(event);
 			if (chunks.length === 0 && stream.id !== undefined) {
 				chunks.push(Buffer.from(`${stream.id}\n`));
@@ -62,7 +65,7 @@ export async function readStreamedResponse(
 	if (!isStream) {
 		// Keep-alive comments may come before JSON too.
 		const text = Buffer.concat(chunks).toString('utf8');
-		return await readJson({ ...response, body: text.replace(/^(?:\s+|:.*)+/, '') });
+		return await readJson({ ...response, body: withoutComments(text) });
 	}
 	// A tool call without a stop reason tells by itself that the response was cut off.
 	if (!stream.whole && !stream.callsTool) throw new Error('premature close');
@@ -70,6 +73,10 @@ export async function readStreamedResponse(
 	show(filter.rest());
 	return { text: JSON.stringify(stream.body), json: stream.body };
 }
+
+/** Whether an event only says that the connection is open. */
+const isPing = ({ event, data }: ServerEvent): boolean =>
+	event === 'ping' || /^\s*\{\s*"type"\s*:\s*"ping"/.test(data);
 
 /** The pieces of a body as they arrive. @throws TooLargeError behind the largest response */
 async function* bounded(

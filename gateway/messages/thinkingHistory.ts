@@ -2,6 +2,7 @@ import { isToolCall, type ChatTurn } from './chat';
 import { digestOf } from '../../util/digest';
 import type { JsonObject } from '../../util/json';
 import { isThinking } from './blockKinds';
+import { wireName } from './wireNames';
 import { joinTurns, withoutBlanks, withoutBlankTexts } from './sentTurns';
 
 /**
@@ -53,7 +54,9 @@ export function keepTurn(
  */
 export function restoreTurns(stored: StoredTurn[], turns: ChatTurn[], model: string): ChatTurn[] {
 	const own = stored.filter((turn) => turn.model === model);
-	const joined = begunByUser(inPairs(joinTurns(withoutBlanks(restoreToolTurns(own, turns)))));
+	const kept = new Set<unknown>(own.flatMap(({ blocks }) => blocks));
+	const restored = withOwnIds(restoreToolTurns(own, turns), kept);
+	const joined = begunByUser(inPairs(joinTurns(withoutBlanks(restored)))).map(resultsFirst);
 	const histories = historiesOf(joined);
 	const byPlace = new Map(
 		own.filter(({ ids }) => ids.length === 0).map(({ place, blocks }) => [place, blocks] as const),
@@ -103,6 +106,45 @@ function withResults({ ids, blocks }: StoredTurn, results: Map<string, JsonObjec
 		{ role: 'user', content: own },
 	];
 }
+
+/**
+ * Gives the calls of other models IDs of their own where the endpoint would refuse them: one that is
+ * malformed, or that an earlier call has.
+ *
+ * @param kept blocks that stay unchanged
+ */
+function withOwnIds(turns: ChatTurn[], kept: Set<unknown>): ChatTurn[] {
+	const calls = turns.flatMap(({ content }) => content.filter(isToolCall));
+	const taken = new Set(calls.filter((call) => kept.has(call)).map(({ id }) => id));
+	/** By an agent's ID, those of its calls that have no result yet. */
+	const open = new Map<unknown, unknown[]>();
+	const idOf = (block: JsonObject, place: string): unknown => {
+		const id = String(block.id);
+		const own = digestOf([place, id]).slice(0, 24);
+		return taken.has(id) || wireName(id, 'call') !== id ? `call_${own}` : id;
+	};
+	return turns.map(({ role, content }, turn) => {
+		if (role === 'assistant' && turns[turn - 1]?.role !== 'assistant') open.clear();
+		const renamed = content.map((block, index) => {
+			if (isResult(block)) {
+				const tool_use_id = open.get(block.tool_use_id)?.shift() ?? block.tool_use_id;
+				return { ...block, tool_use_id };
+			}
+			if (!isToolCall(block) || kept.has(block)) return block;
+			const id = idOf(block, `${turn} ${index}`);
+			taken.add(id);
+			open.set(block.id, [...(open.get(block.id) ?? []), id]);
+			return { ...block, id };
+		});
+		return { role, content: renamed };
+	});
+}
+
+/** The endpoint rejects a turn with anything before the results of its tools. */
+const resultsFirst = ({ role, content }: ChatTurn): ChatTurn => {
+	const others = content.filter((block) => !isResult(block));
+	return { role, content: [...content.filter(isResult), ...others] };
+};
 
 /** Removes calls that aren't followed by their result, and results that don't follow their call. */
 function inPairs(turns: ChatTurn[]): ChatTurn[] {

@@ -1,26 +1,31 @@
 import { GatewayError } from '../protocol/gatewayError';
 import { isJsonObject, nonEmptyString, withoutUndefined, type JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
-import { objectSchema } from './toolSchema';
+import { objectSchema, plainSchema } from './toolSchema';
+import { wireName, type WireNames } from './wireNames';
 
 /**
  * The tools that the model may call, as the endpoint takes them; undefined if there are none.
  *
  * @param tools `inputSchema` is the JSON schema of a tool's input
+ * @param names gets the names that are changed for the endpoint
  * @throws GatewayError if the input of a tool isn't an object
  */
 export function toolFields(
 	tools: Array<{ name: string; description?: string; inputSchema: unknown }>,
+	names: WireNames = new Map(),
 ): JsonObject[] | undefined {
 	// An agent may bind its tools twice, and the endpoint rejects two with the same name.
 	const named = new Map(tools.map((tool) => [tool.name, tool]));
-	const fields = [...named.values()].map(({ name, description, inputSchema }) =>
-		withoutUndefined({
+	const fields = [...named.values()].map(({ name: own, description, inputSchema }) => {
+		const name = wireName(own, 'tool');
+		if (name !== own) names.set(name, own);
+		return withoutUndefined({
 			name,
 			description: nonEmptyString(description),
-			input_schema: objectSchema(inputSchema) ?? refuseInput(name),
-		}),
-	);
+			input_schema: plainSchema(objectSchema(inputSchema) ?? refuseInput(own), names),
+		});
+	});
 	return fields.length === 0 ? undefined : fields;
 }
 
@@ -54,7 +59,7 @@ export function toolChoiceField(choice: unknown): JsonObject | undefined {
 	// Other words are the name of the tool.
 	const named = [choice, name, isJsonObject(called) ? called.name : undefined];
 	const tool = named.map(nonEmptyString).find((one) => one !== undefined);
-	if (tool !== undefined) return { type: 'tool', name: tool };
+	if (tool !== undefined) return { type: 'tool', name: wireName(tool, 'tool') };
 	throw new GatewayError({
 		message: `The agent's choice of a tool can't be sent: ${quote(JSON.stringify(choice))}`,
 		description: 'Let the model choose the tool. Nothing was sent.',

@@ -1,3 +1,4 @@
+import { wireName, type WireNames } from './wireNames';
 import { isJsonObject, jsonText, nonEmptyString, type JsonObject } from '../../util/json';
 
 /** The properties of an object, and the names of those it must have. */
@@ -104,3 +105,60 @@ function referenced(address: unknown, root: JsonObject): unknown {
 		root,
 	);
 }
+
+/** Keywords whose value is a schema or a list of them, and those whose values are schemas by name. */
+const OF_SCHEMAS = [
+	'items',
+	'prefixItems',
+	'additionalProperties',
+	'anyOf',
+	'oneOf',
+	'allOf',
+	'not',
+];
+const BY_NAME = ['$defs', 'definitions', 'patternProperties', 'dependentSchemas'];
+
+/**
+ * A schema as the endpoint takes it: without the names of properties that it refuses, and without
+ * lists of items one by one, whose alternatives hold for all of them.
+ *
+ * @param names gets the names that are changed
+ */
+export function plainSchema<T>(schema: T, names: WireNames, depth = 0): T {
+	if (depth > DEEPEST) return schema;
+	const plain = (part: unknown): unknown => plainSchema(part, names, depth + 1);
+	if (Array.isArray(schema)) return schema.map(plain) as T;
+	if (!isJsonObject(schema)) return schema;
+	const rename = (name: unknown): unknown => {
+		if (typeof name !== 'string') return name;
+		const other = wireName(name, 'property');
+		if (other !== name) names.set(other, name);
+		return other;
+	};
+	const mapped = (value: JsonObject, nameOf = (name: string): unknown => name): JsonObject =>
+		Object.fromEntries(
+			Object.entries(value).map(([name, part]) => [String(nameOf(name)), plain(part)]),
+		);
+	const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
+		if (keyword === 'required') return [keyword, listIn(value).map(rename)];
+		if (keyword === '$ref') return [keyword, plainAddress(value, rename)];
+		if (keyword === 'items' && Array.isArray(value)) {
+			return [keyword, value.length === 0 ? {} : { anyOf: value.map(plain) }];
+		}
+		if (isJsonObject(value) && keyword === 'properties') return [keyword, mapped(value, rename)];
+		if (isJsonObject(value) && BY_NAME.includes(keyword)) return [keyword, mapped(value)];
+		return [keyword, OF_SCHEMAS.includes(keyword) ? plain(value) : value];
+	});
+	return Object.fromEntries(entries) as T;
+}
+
+/** Far deeper than a tool's input. */
+const DEEPEST = 50;
+
+/** An address such as `#/properties/name` with the changed names of properties. */
+const plainAddress = (address: unknown, rename: (name: string) => unknown): unknown =>
+	typeof address === 'string'
+		? address.replace(/(\/properties\/)([^/]+)/g, (_, start: string, name: string) =>
+				start.concat(String(rename(name))),
+			)
+		: address;

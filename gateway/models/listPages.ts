@@ -1,7 +1,7 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import type { HttpResponse } from '../protocol/outcome';
 import type { FreePlan } from '../protocol/requestPlan';
-import { pathAtGateway } from '../protocol/url';
+import { parseUrl, pathAtGateway } from '../protocol/url';
 
 /** The most pages of a list that are requested. */
 export const MOST_PAGES = 20;
@@ -27,7 +27,7 @@ export function planNextPage(
 	home: string,
 	{ pages, count }: PagesSoFar,
 ): FreePlan | undefined {
-	const link = pathAtGateway(nextLink(headers.link), home);
+	const link = pathAtGateway(nextLink(headers.link, home + plan.path), home);
 	if (link !== undefined) return { ...plan, path: link, query: {} };
 	const cursor = cursorIn(json);
 	// Each gateway reads one of two names, and ignores the other.
@@ -41,11 +41,17 @@ export function planNextPage(
 /** In characters: the part of a header that is read. */
 const LONGEST_HEADER = 4000;
 
-/** The address of the next page in a header `Link` (RFC 8288). */
-function nextLink(header = ''): string | undefined {
+/**
+ * The address of the next page in a header `Link` (RFC 8288).
+ *
+ * @param list the address of the list, to which the link may be relative
+ */
+function nextLink(header = '', list = ''): string | undefined {
 	const links = header.slice(0, LONGEST_HEADER).split('<').slice(1);
 	const next = links.find((link) => /;\s*rel="?next\b/i.test(link));
-	return nonEmptyString(next?.split('>')[0]);
+	const address = nonEmptyString(next?.split('>')[0]);
+	const isOfServer = address === undefined || /^\/|^[a-z]+:/i.test(address);
+	return isOfServer ? address : parseUrl(address, list)?.href;
 }
 
 /** A list and the object that it may be in. */

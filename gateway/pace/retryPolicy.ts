@@ -1,15 +1,11 @@
 import { requestedPauseMs } from '../protocol/retryAfter';
-import { isGood, type Outcome } from '../protocol/outcome';
+import { isGood, isOverloaded, type Outcome } from '../protocol/outcome';
 import type { Fault } from '../protocol/networkFault';
-import type { RequestPlan } from '../protocol/requestPlan';
+import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../responses/quota';
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_BACKOFF_MS = 20_000;
-
-/** The first pause if the address is probably wrong: all attempts happen within 5 s. */
-const FIRST_QUICK_PAUSE_MS = 150;
-const MOST_QUICK_MS = 4800;
 
 /** A longer `Retry-After` isn't waited for: the request fails with an error that says so. */
 export const LONGEST_RETRY_AFTER_MS = 300_000;
@@ -23,9 +19,10 @@ export type Decision =
 	/** `rateLimited`: the rate limiter makes the pause, for all requests to the gateway. */
 	| { again: true; afterMs: number; rateLimited: boolean };
 
-/** Whether an outcome is a 429 for the rate limit, not for quota. */
-export function isRateLimited(outcome: Outcome): boolean {
-	return outcome.kind === 'response' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
+/** Whether a gateway takes no more for now: a 429 for the rate limit, not for quota, or an overload. */
+export function isRateLimited(outcome: Outcome, call?: Call): boolean {
+	const is429 = outcome.kind === 'response' && outcome.httpCode === 429;
+	return isOverloaded(outcome, call) || (is429 && !isQuotaRefusal(outcome));
 }
 
 const isFault =
@@ -45,7 +42,7 @@ interface RetryRule {
 	paid: number;
 	free: number;
 	/** Whether the rule applies to an outcome. */
-	after: (outcome: Outcome) => boolean;
+	after: (outcome: Outcome, call?: Call) => boolean;
 	/** The counter that is compared with the maximum; by default all attempts but those refused for the rate. */
 	counted?: 'quotaRefusals' | 'refusalsInARow';
 	/** Whether the pause applies to all requests to the gateway. */
@@ -59,6 +56,8 @@ interface RetryRule {
  */
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [
+	// Before a good outcome: an error can come in place of a message, with a success status.
+	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isOverloaded, counted: 'refusalsInARow', rateLimited: true },
 	{ paid: 0,  free: 0,  after: isGood },
 	{ paid: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
 	// The send rate adapts, so more attempts help.
@@ -74,8 +73,8 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 0,  free: 0,  after: () => true },
 ];
 
-const ruleFor = (outcome: Outcome): RetryRule =>
-	RETRY_RULES.find(({ after }) => after(outcome)) as RetryRule;
+const ruleFor = (outcome: Outcome, call?: Call): RetryRule =>
+	RETRY_RULES.find(({ after }) => after(outcome, call)) as RetryRule;
 
 /** Whether a retry of a free request may succeed a little later. */
 export function isTransient(outcome: Outcome): boolean {
@@ -89,8 +88,8 @@ export function isTransient(outcome: Outcome): boolean {
  * @param attempt 1 after the first attempt
  * @returns milliseconds
  */
-export function backoffMs(attempt: number, random: number, firstMs = FIRST_PAUSE_MS): number {
-	const full = Math.min(LONGEST_BACKOFF_MS, firstMs * 2 ** (attempt - 1));
+export function backoffMs(attempt: number, random: number): number {
+	const full = Math.min(LONGEST_BACKOFF_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
 	return full * (0.5 + random / 2);
 }
 
@@ -123,32 +122,15 @@ export interface Attempted {
 	random: number;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	nowMs: number;
-	/**
-	 * The time in milliseconds without a usable response from an address that is probably wrong
-	 * (`isLikelyWrongAddress`); undefined for other addresses.
-	 */
-	nothingForMs?: number;
-}
-
-// prettier-ignore
-const isConnectionFault = isFault('refused', 'notFound', 'unconnected', 'connectTimeout', 'reset', 'other');
-
-/**
- * Whether an outcome is typical for a wrong address: no connection, or a web page. A gateway that
- * restarts looks the same, so earlier responses from the address decide.
- */
-export function isLikelyWrongAddress(outcome: Outcome): boolean {
-	return isConnectionFault(outcome) || (isSuccess(outcome) && !isGood(outcome));
 }
 
 /**
  * Decides whether a plan is sent again after an outcome, by `RETRY_RULES`, and after which pause.
- * There is no retry after a `Retry-After` of more than five minutes, nor at a wrong address after
- * five seconds.
+ * There is no retry after a `Retry-After` of more than five minutes.
  */
 export function decideRetry(attempted: Attempted): Decision {
-	const { plan, outcome, random, nowMs, nothingForMs } = attempted;
-	const rule = ruleFor(outcome);
+	const { plan, outcome, random, nowMs } = attempted;
+	const rule = ruleFor(outcome, plan.call);
 	const tries = attempted.attempts - attempted.rateRefusals;
 	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
 	if (counted >= (plan.paid ? rule.paid : rule.free)) return { again: false };
@@ -157,8 +139,5 @@ export function decideRetry(attempted: Attempted): Decision {
 	// An image may be on any host, so the pause is that of its download alone.
 	const rateLimited = rule.rateLimited === true && plan.call !== 'download';
 	if (rateLimited) return { again: true, afterMs: pauseMs, rateLimited };
-	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;
-	const afterMs = Math.max(pauseMs, backoffMs(counted, random, firstMs));
-	const isTooLate = nothingForMs !== undefined && nothingForMs + afterMs > MOST_QUICK_MS;
-	return isTooLate ? { again: false } : { again: true, afterMs, rateLimited };
+	return { again: true, afterMs: Math.max(pauseMs, backoffMs(counted, random)), rateLimited };
 }

@@ -6,6 +6,13 @@ const INITIAL_RATE = 50;
 const RISE = 2;
 /** The share of the rate that a refusal leaves. */
 const BACKOFF = 0.95;
+/**
+ * The least share of the rate that a limit leaves: other processes may have used up what this one
+ * happened not to get in the last second.
+ */
+const LEAST_LEFT = 0.7;
+/** A limit below this share of the highest one isn't held: others have used the rest for a moment. */
+const NEAR_HIGHEST = 0.5;
 /** After a limit was met the rate does not rise for this long, in milliseconds. */
 const HOLD_MS = 15_000;
 /**
@@ -23,34 +30,21 @@ const BUCKET_SIZE = 4;
  */
 export class SendRate {
 	/** Requests per second allowed now. */
-	perSecond: number;
+	perSecond = INITIAL_RATE;
 
-	/** Whether the rate is a guess: no limit was given, and none was met. */
-	isGuess: boolean;
+	/** Whether the rate is a guess: no limit was met. */
+	isGuess = true;
 
-	private holdsUntil: number;
+	private holdsUntil = 0;
+
+	/**
+	 * The highest limit met so far, in requests per second; with each further one, earlier ones count
+	 * less. 0 if none was met.
+	 */
+	private highestLimit = 0;
 
 	/** The level of the bucket: a refusal adds one, an accepted request takes away a third. */
 	private bucket = BUCKET_SIZE;
-
-	/**
-	 * @param highest requests per second that are never exceeded; the rate begins with it
-	 * @param known an earlier limit of the same gateway, and the time until which the rate stays
-	 *   there
-	 */
-	constructor(
-		private readonly highest = Infinity,
-		private known?: { perSecond: number; holdsUntil: number },
-	) {
-		this.isGuess = known === undefined && highest === Infinity;
-		this.perSecond = known?.perSecond ?? (highest === Infinity ? INITIAL_RATE : highest);
-		this.holdsUntil = known?.holdsUntil ?? 0;
-	}
-
-	/** The limit with which another send rate can begin; undefined if the gateway has shown none. */
-	get limit(): { perSecond: number; holdsUntil: number } | undefined {
-		return this.known && { perSecond: this.perSecond, holdsUntil: this.holdsUntil };
-	}
 
 	/**
 	 * Records an accepted request.
@@ -62,16 +56,21 @@ export class SendRate {
 		const wasFull = this.bucket >= BUCKET_SIZE;
 		this.bucket = wasFull ? 0 : Math.max(0, this.bucket - 1 / (BUCKET_SIZE - 1));
 		if (!isUsed || now < this.holdsUntil) return;
-		this.perSecond = Math.min(this.highest, this.perSecond + RISE);
+		this.perSecond += RISE;
 	}
 
 	/**
 	 * Records a refusal for the rate limit.
 	 *
-	 * @param accepted the number of accepted requests in the second before it, as far as is known
-	 * @returns the cause; after any but a sporadic refusal the run should pause
+	 * @param second the requests sent in the second before it, and those of them that were accepted,
+	 *   as far as is known
+	 * @returns the cause; after any but a sporadic refusal the runs should pause
 	 */
-	refused(now: number, accepted: number, isUsed: boolean): 'sporadic' | 'limit' | 'outage' {
+	refused(
+		now: number,
+		second: { sent: number; accepted: number },
+		isUsed: boolean,
+	): 'sporadic' | 'limit' | 'outage' {
 		const isOutage = this.bucket >= BUCKET_SIZE || !isUsed;
 		this.bucket = Math.min(BUCKET_SIZE, this.bucket + 1);
 		if (this.bucket < BUCKET_SIZE) {
@@ -80,21 +79,32 @@ export class SendRate {
 		}
 		this.isGuess = false;
 		if (isOutage) {
-			// An outage shows no limit; a run that knows none begins again with one request.
-			if (this.known === undefined) this.lowerTo(1);
+			// An outage shows no limit; an account that knows none begins again with one request.
+			if (this.highestLimit === 0) this.lowerTo(1);
 			return 'outage';
 		}
-		// A refusal within the initial window shows a limit only the second time: other runs may have
-		// used the limit up.
-		const isShown = this.known !== undefined || accepted > INITIAL_WINDOW;
-		if (isShown && now >= this.holdsUntil) this.holdsUntil = now + HOLD_MS;
-		this.lowerTo(accepted);
-		this.known = { perSecond: this.perSecond, holdsUntil: this.holdsUntil };
+		this.meetLimit(now, second);
 		return 'limit';
 	}
 
+	/** Lowers the rate to what was accepted, and holds it there unless others have used most of it. */
+	private meetLimit(now: number, { sent, accepted }: { sent: number; accepted: number }): void {
+		const used = Math.min(this.perSecond, sent);
+		this.perSecond = Math.min(
+			this.perSecond,
+			Math.max(BACKOFF * Math.max(1, accepted), LEAST_LEFT * used),
+		);
+		const isFirst = this.highestLimit === 0;
+		this.highestLimit = Math.max(this.perSecond, LEAST_LEFT * this.highestLimit);
+		const isShown = isFirst
+			? accepted > INITIAL_WINDOW
+			: this.perSecond >= NEAR_HIGHEST * this.highestLimit;
+		if (!isShown) this.holdsUntil = now;
+		else if (now >= this.holdsUntil) this.holdsUntil = now + HOLD_MS;
+	}
+
 	/** Lowers the rate to just below so many requests per second, or one. */
-	lowerTo(perSecond: number): void {
+	private lowerTo(perSecond: number): void {
 		this.perSecond = Math.min(this.perSecond, BACKOFF * Math.max(1, perSecond));
 	}
 }

@@ -1,7 +1,8 @@
 import { digestOf } from '../../util/digest';
-import { createKeyEraser } from '../../util/keyEraser';
+import { createKeyEraser, ERASED } from '../../util/keyEraser';
 import { createKeyFilter, type KeyFilter } from '../../util/keyFilter';
 import { credentialProblem, type Credential } from './credential';
+import { isBelow, parseUrl } from './url';
 
 /** A credential with its identity, and what removes its secrets from texts. */
 export interface Account extends Credential {
@@ -17,15 +18,20 @@ export interface Account extends Credential {
 	 * a process remembers for a while.
 	 */
 	idWithKey: string;
-	/** Removes the secrets from a response: some gateways quote the key that they refuse. */
+	/** Removes the secrets from a text: some gateways quote the key that they refuse. */
 	withoutKey: (text: string) => string;
 	/**
-	 * The same for what a model has written, in which a header's value that can be a word stays:
-	 * changed thinking blocks would be rejected.
+	 * The same for what a model has written, for names and for addresses, of which a key that is a word
+	 * may be a part.
 	 */
 	withoutKeyInContent: (text: string) => string;
-	/** Creates a filter that removes the secrets from a text that arrives in pieces. */
+	/** Creates a filter that removes the secrets from what a model writes, which arrives in pieces. */
 	createKeyFilter: () => KeyFilter;
+	/**
+	 * An address as it is requested. The gateway's own key, which was removed from what is shown and
+	 * recorded, is in it again at the gateway's own server, and at no other.
+	 */
+	toRequest: (address: string) => string;
 }
 
 /**
@@ -37,39 +43,56 @@ export function openAccount(credential: Credential, identity?: string): Account 
 	const { base, baseUrl, key, headers } = credential;
 	const named = identity === undefined ? ['key', key] : ['credential', identity];
 	const secrets = secretsOf(credential);
-	const inContent = secrets.filter((secret) =>
-		secret === key ? !NO_KEY.test(key) : !isInTexts(secret),
-	);
+	const inContent = secrets.filter((secret) => !WORD.test(secret));
+	const withoutKeyInContent = createKeyEraser(inContent);
 	return {
 		...credential,
 		hasKey: credentialProblem(credential) === undefined,
 		id: digestOf([baseUrl, named]),
 		idWithKey: digestOf([baseUrl, base.query, named, key, headers]),
 		withoutKey: secretEraser(credential),
-		withoutKeyInContent: createKeyEraser(inContent),
+		withoutKeyInContent,
 		createKeyFilter: () => createKeyFilter(inContent),
+		toRequest: (address) =>
+			isBelow(address, parseUrl(baseUrl)?.origin ?? baseUrl)
+				? withKeyAgain(address, key)
+				: withoutKeyInContent(address),
 	};
 }
 
-/** The key, the values of additional headers, and what in the query of an address may be a key. */
+/** The key, and what else authenticates: in additional headers, and in the query of an address. */
 const secretsOf = ({ key, headers, base, media }: Credential): string[] => [
 	key,
-	...headers.map(({ value }) => value),
-	...[base, media]
-		.flatMap(({ query }) => [...new URLSearchParams(query).values()])
-		.filter((value) => !VERSION_OR_WORD.test(value)),
+	...[
+		...headers.map(({ name, value }) => [name, value] as const),
+		...[base, media].flatMap(({ query }) => [...new URLSearchParams(query)]),
+	].flatMap(([name, value]) => secretIn(name, value) ?? []),
 ];
 
-/** The value of a parameter such as `api-version=2025-04-01-preview`. */
-const VERSION_OR_WORD = /^v?[\d.-]{0,12}[a-z]{0,15}$/i;
+/** Names of secrets, such as `x-api-key`, `Ocp-Apim-Subscription-Key`, `sig`. */
+const NAME_OF_SECRET =
+	/(key|token|secret|auth|authorization|password|passwd|pwd|credentials?|cookie|jwt|signature|sig)$|^code$/i;
 
-/** A key for a server that needs none: a word, which can be in any text. */
-const NO_KEY = /^[a-z _-]{1,12}$/i;
+/** The beginning of a value that authenticates: a scheme of HTTP, or the mark of a kind of key. */
+const SCHEME = /^(bearer|basic|token|apikey)\s+/i;
+const MARK = /^((sk|pk|rk|pat|hf|gh[a-z]|xox[a-z])[-_]|eyJ)/;
 
-/** A header's value that can be in any text: the name of a provider or a team, a date, a version. */
-const isInTexts = (value: string): boolean => /^\D*$/.test(value) || DATE_OR_VERSION.test(value);
-const DATE_OR_VERSION = /^v?\d{1,4}([.-]\d{1,4}){1,3}$/i;
+/** What authenticates in a header or a parameter, by its name or the beginning of its value. */
+function secretIn(name: string, value: string): string | undefined {
+	if (SCHEME.test(value)) return value.replace(SCHEME, '');
+	return NAME_OF_SECRET.test(name) || MARK.test(value) ? value : undefined;
+}
 
-/** Removes the key and the values of additional headers from a text. */
+/** A key that is a word, for a server that needs none: it may be in any text. */
+const WORD = /^[a-z _-]{1,12}$/i;
+
+/** An address with the key in place of the mark of its removal; in a query as it is written there. */
+function withKeyAgain(address: string, key: string): string {
+	const [path = '', query] = address.split(/(\?.*)/s);
+	const inQuery = query?.replaceAll(ERASED, () => encodeURIComponent(key)) ?? '';
+	return path.replaceAll(ERASED, () => key) + inQuery;
+}
+
+/** Removes the key, and what else authenticates, from a text. */
 export const secretEraser = (credential: Credential): ((text: string) => string) =>
 	createKeyEraser(secretsOf(credential));

@@ -33,7 +33,7 @@ export interface Credential {
 const CHOICES = {
 	messageAuth: ['xApiKey', 'bearer', 'authorization'],
 	asyncFlag: ['query', 'header', 'body', 'path'],
-	editFormat: ['form', 'json', 'generations'],
+	editFormat: ['form', 'json', 'images', 'generations'],
 } as const;
 
 type ChoiceField = keyof typeof CHOICES;
@@ -43,8 +43,8 @@ type MessageAuth = (typeof CHOICES.messageAuth)[number];
 export type AsyncFlag = (typeof CHOICES.asyncFlag)[number];
 
 /**
- * The ways to send an edit: as a form, as JSON, and in the JSON of a generation (docs/protocol.md,
- * "Edit").
+ * The ways to send an edit: as a form, as JSON, as JSON with a list of images, and in the JSON of a
+ * generation (docs/protocol.md, "Edit").
  */
 export type EditFormat = (typeof CHOICES.editFormat)[number];
 

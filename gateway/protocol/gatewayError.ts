@@ -15,6 +15,11 @@ export interface Problem {
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;
+	/** The gateway's bill, in `costCurrency` if that is named. */
+	cost?: number;
+	costCurrency?: string;
+	/** The number of the request that the error is about, for the gateway's support. */
+	requestId?: string;
 	/** The beginning of a response that may contain the ID of a paid task or its image. */
 	response?: string;
 	/** The text of a response that was paid for, but can't be returned as it was asked for. */

@@ -5,7 +5,6 @@ import {
 	planEdit,
 	planGeneration,
 	planUrl,
-	requestedImages,
 	taskTypeOf,
 	type ImageRequest,
 	type PaidPlan,
@@ -20,8 +19,8 @@ export interface Order {
 	taskType: TaskType;
 	/** Its fields, by the names under which they are sent. */
 	fields: JsonObject;
-	/** The number of images that it requests. */
-	requested: number;
+	/** The number of images that it requests, if whoever knows the model's parameters has set it. */
+	requested?: number;
 	/** Its address, without secrets. */
 	url: string;
 }
@@ -39,7 +38,6 @@ export function orderOf(
 		plan,
 		taskType: taskTypeOf(plan),
 		fields: plan.body ?? Object.fromEntries(plan.form?.fields ?? []),
-		requested: requestedImages(plan),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};
 }
@@ -54,8 +52,11 @@ export const fingerprintOf = (kind: TaskType, request: ImageRequest, { id }: Acc
 /** What an order sends, for people to read: without the key, and with files by their names. */
 export function showOrder({ plan, url }: Order): JsonObject {
 	const { method, headers, body, form, inline } = plan;
-	const files = (form ?? inline)?.files.map(({ name, fileName, mimeType, size, url: address }) =>
-		address === undefined ? { name, fileName, mimeType, size } : { name, url: address },
+	const files = (form ?? inline)?.files.map(
+		({ name, fileName, mimeType, size, url: address, fileId }) => {
+			if (fileId !== undefined) return { name, fileId };
+			return address === undefined ? { name, fileName, mimeType, size } : { name, url: address };
+		},
 	);
 	return {
 		method,

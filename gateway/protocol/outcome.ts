@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
+import type { Call } from './requestPlan';
 import { wasNeverSent, type Fault } from './networkFault';
 
 /** The outcome of one attempt to send a plan. */
@@ -23,6 +24,8 @@ export type Outcome =
 			httpCode?: number;
 			/** The beginning of the partial body, without the key. */
 			received?: string;
+			/** The number of the request, if the head of a response had arrived. */
+			requestId?: string;
 	  };
 
 export type HttpResponse = Extract<Outcome, { kind: 'response' }>;
@@ -42,6 +45,20 @@ export function isGood(outcome: Outcome): outcome is GoodResponse {
 }
 
 /**
+ * Whether the gateway says that it was too busy to begin with a message: with status 529, or with the
+ * type of this error in a server error or in place of the message (docs/protocol.md, "Errors").
+ */
+export function isOverloaded(outcome: Outcome, call?: Call): boolean {
+	if (call !== 'message' || outcome.kind === 'fault') return false;
+	const { httpCode, json } = outcome;
+	if (httpCode === 529) return true;
+	if (!isJsonObject(json) || (httpCode >= 300 && httpCode < 500)) return false;
+	const { error, content, partial } = json;
+	const hasContent = content !== undefined || partial !== undefined;
+	return isJsonObject(error) && error.type === 'overloaded_error' && !hasContent;
+}
+
+/**
  * The same outcome; an accepted task that has no body but an address in `Location` gets an empty
  * object as its JSON.
  */
@@ -55,13 +72,17 @@ export function withLocationOnly(outcome: Outcome): Outcome {
  * Whether a paid request may have been charged after an outcome that isn't a good response: not if the
  * gateway certainly didn't accept it.
  */
-export function chargedAfter(outcome: Outcome): 'no' | 'maybe' {
-	return wasRefused(outcome) ? 'no' : 'maybe';
+export function chargedAfter(outcome: Outcome, call?: Call): 'no' | 'maybe' {
+	return wasRefused(outcome, call) ? 'no' : 'maybe';
 }
 
-function wasRefused(outcome: Outcome): boolean {
+function wasRefused(outcome: Outcome, call?: Call): boolean {
 	if (outcome.kind === 'response') {
-		return hasNoModel(outcome) || isRefusal(outcome.httpCode, outcome.headers.location);
+		return (
+			isOverloaded(outcome, call) ||
+			hasNoModel(outcome) ||
+			isRefusal(outcome.httpCode, outcome.headers.location)
+		);
 	}
 	// The status in the head of a partial response decides.
 	if (outcome.httpCode !== undefined) return isRefusal(outcome.httpCode);

@@ -32,8 +32,19 @@ export interface RequestPlan {
 	inside?: FormFile[];
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
+	/** Whether it goes without the key, which it would carry otherwise. */
+	isKeyless?: boolean;
+	/**
+	 * How long somebody waits for the next attempt in all, in milliseconds; without it, as long as the
+	 * retry rules say.
+	 */
+	patienceMs?: number;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
 	isForeign?: boolean;
+	/** Whether the response is asked for as a stream, which may be long but not silent. */
+	isStreamed?: boolean;
+	/** The index of the item that it is for, for the log. */
+	item?: number;
 }
 
 /** A request that is charged: only `pay` sends it. */
@@ -51,8 +62,11 @@ export interface FormBody {
 export interface InlineFiles {
 	/** Those with the same name become a list. */
 	files: FormFile[];
-	/** Whether each is an object with the address, and not the address alone. */
-	asObjects: boolean;
+	/**
+	 * How each is written: as its address alone, as an object with a type and the address, or as one of a
+	 * list of objects with the address or the ID of a file.
+	 */
+	style: 'address' | 'typed' | 'listed';
 }
 
 /** A file to upload, which is opened again for each attempt. */
@@ -67,6 +81,8 @@ export interface FormFile {
 	digest: string;
 	/** Its web address, if that is sent in its place. */
 	url?: string;
+	/** Its ID at the gateway, if that is sent in its place. */
+	fileId?: string;
 	open: () => AsyncIterable<Uint8Array>;
 }
 
@@ -143,13 +159,14 @@ export function planEdit(
 	asyncFlag?: AsyncFlag,
 	{ editFormat, imageFieldName }: EditStyle = USUAL_STYLE,
 ): PaidPlan {
+	const imageName = editFormat === 'images' ? IMAGE_LIST : imageFieldName;
 	const files = (request.files ?? []).map((file) =>
-		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
+		file.name === IMAGE_FIELD ? { ...file, name: imageName } : file,
 	);
 	if (editFormat !== 'form') {
 		const plan = planGeneration(request, asyncFlag);
-		const { path } = planImages(editFormat === 'json' ? 'edit' : 'generation', asyncFlag);
-		return { ...plan, path, inline: { files, asObjects: editFormat === 'json' } };
+		const { path } = planImages(editFormat === 'generations' ? 'generation' : 'edit', asyncFlag);
+		return { ...plan, path, inline: { files, style: INLINE_STYLES[editFormat] } };
 	}
 	const fields: FormBody['fields'] = [];
 	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
@@ -162,10 +179,33 @@ export function planEdit(
 /** The field of the images to edit (docs/protocol.md, "Edit"). */
 export const IMAGE_FIELD = 'image';
 
+/** The same where they are a list. */
+export const IMAGE_LIST = 'images';
+
+const INLINE_STYLES = { json: 'typed', images: 'listed', generations: 'address' } as const;
+
 /** What the credential says about the gateway's edits. */
 export type EditStyle = Pick<Credential, 'editFormat' | 'imageFieldName'>;
 
 const USUAL_STYLE: EditStyle = { editFormat: 'form', imageFieldName: IMAGE_FIELD };
+
+/** The same plan of a synchronous request, whose response comes as a stream without previews. */
+export function asStream<Plan extends RequestPlan>(plan: Plan): Plan {
+	const asked = { stream: true, partial_images: 0 };
+	const { body, form } = plan;
+	const texts = Object.entries(asked).map(([name, value]): [string, string] => [
+		name,
+		String(value),
+	]);
+	return {
+		...plan,
+		headers: { ...plan.headers, Accept: 'text/event-stream, application/json' },
+		...(form === undefined
+			? { body: { ...body, ...asked } }
+			: { form: { ...form, fields: [...form.fields, ...texts] } }),
+		isStreamed: true,
+	};
+}
 
 /** The kind of the task that a request creates: an edit may be sent as a generation. */
 export const taskTypeOf = ({ path }: RequestPlan): TaskType =>
@@ -256,10 +296,4 @@ function usualQuery(own: string, named: string, query: Record<string, string>): 
 		usual.delete(name);
 	}
 	return usual.toString();
-}
-
-/** The number of images that a plan requests. */
-export function requestedImages({ body, form }: RequestPlan): number {
-	const field = form?.fields.find(([name]) => name === 'n')?.[1];
-	return Number(body?.n ?? field ?? 1);
 }

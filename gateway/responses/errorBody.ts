@@ -1,7 +1,7 @@
 import { isJsonObject, nonEmptyString, numberOf, type JsonObject } from '../../util/json';
 import { firstText } from '../../util/text';
 import type { HttpResponse, Outcome } from '../protocol/outcome';
-import { reasonsIn } from './reasons';
+import { bestReason, reasonsIn } from './reasons';
 import { isErrorCode } from './responseFields';
 
 /**
@@ -9,7 +9,8 @@ import { isErrorCode } from './responseFields';
  * (`responseFields.ts`). The text is fit to be shown, and parts that look like a key are removed,
  * because some gateways quote the key.
  */
-export const reasonIn = (body: unknown): string | undefined => firstText(reasonsIn(body));
+export const reasonIn = (body: unknown): string | undefined =>
+	firstText([bestReason(reasonsIn(body))]);
 
 /** The same with the code of an error that came with a success status, such as `402`. */
 export function errorIn(body: JsonObject): string | undefined {

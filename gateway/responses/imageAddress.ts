@@ -4,13 +4,19 @@ import { detectImageType, FIRST_BYTES } from '../../util/imageType';
 /** Where a text stands: under the name of an address, in a list, or alone. */
 export type Place = 'named' | 'listed' | 'alone';
 
-const IMAGE_FILE = /^[^\s:?#]+\.(png|jpe?g|webp|gif|avif|svg)([?#]\S*)?$/i;
+const IMAGE_FILE = /^[^\s:?#]+\.(png|jpe?g|webp|gif|avif|svgz?|ico|bmp|tiff?|heic|jxl)([?#]\S*)?$/i;
+
+/** The same below the gateway's server, where its name may contain spaces. */
+const SPACED_FILE =
+	/^\.{0,2}\/[^\r\n:?#]+\.(png|jpe?g|webp|gif|avif|svgz?|ico|bmp|tiff?|heic|jxl)([?#]\S*)?$/i;
+
+const isFile = (text: string): boolean => IMAGE_FILE.test(text) || SPACED_FILE.test(text);
 
 /** What an address relative to the gateway looks like; an ID in its place looks otherwise. */
 const isRelative: Record<Place, (text: string) => boolean> = {
-	named: (text) => /^\S+$/.test(text),
-	listed: (text) => /^\/\S+$/.test(text) || IMAGE_FILE.test(text),
-	alone: (text) => IMAGE_FILE.test(text),
+	named: (text) => /^\S+$/.test(text) || isFile(text),
+	listed: (text) => /^\/\S+$/.test(text) || isFile(text),
+	alone: isFile,
 };
 
 /** Some gateways write the start of a `data:` URL twice. */

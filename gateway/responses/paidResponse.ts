@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../util/json';
+import { laterBill, type Bill } from './cost';
 import type { GoodResponse } from '../protocol/outcome';
 import type { TaskType } from '../protocol/requestPlan';
 import {
@@ -11,13 +12,13 @@ import {
 	taskIdsIn,
 	type ImageResult,
 } from './responseFields';
-import { isInline, readTaskState, type Task } from './task';
+import { addressesOfImages, isInline, readTaskState, type Task } from './task';
 
 /**
  * What was paid for, as the response says: finished images, perhaps with their task; or an open task; or
  * a task that has failed, with its reason.
  */
-export interface Receipt {
+export interface Receipt extends Bill {
 	images?: ImageResult[];
 	task?: Task;
 	/** The number of images that were requested. */
@@ -28,6 +29,8 @@ export interface Receipt {
 	usage?: JsonObject;
 	/** Why some of the requested images are missing. */
 	refusal?: string;
+	/** The number of the request. */
+	requestId?: string;
 }
 
 /** More IDs than a response can mean. */
@@ -52,27 +55,32 @@ export function readPaidResponse(
 	{ json, headers }: Pick<GoodResponse, 'json' | 'headers'>,
 	{ taskType, asynchronous, submittedAt }: SentRequest,
 ): Receipt | undefined {
-	const state = readTaskState({ taskId: '', taskType }, json);
-	const { images, group, created, usage, refusal, reason } = state;
-	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
-	// There is no task to poll, and nothing else is looked for.
-	if (isResult && !asynchronous) return { images, created, usage, refusal };
 	const statusUrl = readTaskAddress(json, headers);
 	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
+	const own = { taskId: taskId ?? '', taskType, statusUrl };
+	const state = readTaskState(own, json, headers);
+	const { images, group, created, usage, refusal, reason, requestId } = state;
+	const told = { created, usage, refusal, requestId, ...laterBill(state, {}) };
+	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
+	// There is no task to poll, and nothing else is looked for.
+	if (isResult && !asynchronous) return { images, ...told };
 	const hasStatus = readStatus(json) !== undefined;
 	const status = state.status === '' ? 'queued' : state.status;
 	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
-	const previews = isOpen ? images.filter((image) => !isInline(image)).map(({ url }) => url) : [];
-	const others = new Set([...taskIdsIn(json), ...previews].filter((id) => id !== taskId));
-	const mentioned = [...others].slice(0, MOST_MENTIONED);
-	const known = { taskType, status, submittedAt, statusUrl, mentioned };
-	const task = taskId === undefined ? undefined : { taskId, ...known };
-	if (isResult && !isOpen) {
+	const isReturned = isResult && !isOpen;
+	const ids = taskIdsIn(json).filter((id) => id !== taskId);
+	// The images of a finished response may be in a place that nobody knows.
+	const isKept = !isReturned && (group === 'unknown' || group === 'success');
+	const mentioned = [...new Set([...ids, ...(isKept ? addressesOfImages(state) : [])])];
+	const known = { status, submittedAt, mentioned: mentioned.slice(0, MOST_MENTIONED) };
+	const task = taskId === undefined ? undefined : { ...own, ...known, taskId };
+	if (isReturned) {
 		// Recorded with its images, because the task lists new addresses when these expire.
 		const isListed = hasStatus && !images.some(isInline);
-		return { images, created, usage, refusal, task: isListed ? task : undefined };
+		return { images, ...told, task: isListed ? task : undefined };
 	}
 	const isTask = hasStatus || statusUrl !== undefined || namesTask(json);
 	if (task === undefined || !(isTask || (asynchronous && !saysRefusal(json)))) return undefined;
-	return { task: { ...task, reason: group === 'unsuccessful' ? reason : undefined } };
+	const failed = group === 'unsuccessful' ? reason : undefined;
+	return { task: { ...task, reason: failed }, requestId, ...laterBill(state, {}) };
 }

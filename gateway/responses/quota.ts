@@ -1,7 +1,6 @@
-import { isJsonObject, nonEmptyString } from '../../util/json';
+import { isJsonObject } from '../../util/json';
 import type { HttpResponse, Outcome } from '../protocol/outcome';
-import { reasonsIn } from './reasons';
-import { firstOf } from './responseFields';
+import { bestReason, reasonsIn } from './reasons';
 
 /** In characters: only the beginning of a message is read. */
 const LONGEST_MESSAGE = 2000;
@@ -87,5 +86,5 @@ function saysQuota(json: unknown): boolean {
 	const codes = codesIn(json);
 	if (codes.some((code) => QUOTA_CODE.test(code))) return true;
 	if (codes.some((code) => RATE_LIMIT_CODE.test(code))) return false;
-	return speaksOfMoney(firstOf(reasonsIn(json), nonEmptyString) ?? '');
+	return speaksOfMoney(bestReason(reasonsIn(json)) ?? '');
 }

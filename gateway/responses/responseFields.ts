@@ -39,6 +39,8 @@ const FIELDS = inAllSpellings({
 	ownLink: ['get', 'self', 'href'],
 	/** The status, as text: a number or `true` is about the request. */
 	status: ['status', 'task_status', 'state'],
+	/** How much of a task is done, in percent. */
+	progress: ['progress'],
 	/** The time of creation, in Unix seconds, milliseconds or ISO 8601. */
 	created: ['created', 'created_at'],
 	model: ['model'],
@@ -68,19 +70,6 @@ const FIELDS = inAllSpellings({
 const ADDRESS_HEADERS = ['location', 'operation-location'];
 
 const ALL_IDS = [...FIELDS.taskId, ...FIELDS.id];
-const IDS = new Set<string>([ALL_IDS, FIELDS.model, FIELDS.images].flat());
-const ADDRESSES = new Set<string>(
-	[FIELDS.address, FIELDS.resultAddress, FIELDS.imageUrl, FIELDS.images, ADDRESS_HEADERS].flat(),
-);
-
-/** Whether the text of a field is an ID or a name, which is sent back. */
-export const isId = (field: string, text: string): boolean =>
-	IDS.has(field) && /^[\w.:~/-]+$/.test(text);
-
-/** Whether the text of a field or header is an address, which is fetched. */
-export const isAddress = (field: string, text: string): boolean =>
-	ADDRESSES.has(field) && /^(?:https?:\/)?\/\S*$/i.test(text);
-
 /** Objects around a task; those around its result can also be around a task. */
 export const { AROUND_TASK, AROUND } = inAllSpellings({
 	AROUND_TASK: ['data', 'task', 'tasks', 'job'],
@@ -263,6 +252,13 @@ export function stateIn(object: JsonObject, depth = 0): JsonObject {
 
 /** The status of a task as the gateway wrote it; undefined if there is none that is a text. */
 export const readStatus = (body: JsonObject): string | undefined => statusOf(stateIn(body));
+
+/** Whether a response says that all of its task is done. */
+export const isComplete = (layers: JsonObject[]): boolean =>
+	firstIn(layers, FIELDS.progress, (value) => {
+		const percent = typeof value === 'string' ? value.slice(0, 20).replace('%', '') : value;
+		return numberOf(percent) === 100 ? true : undefined;
+	}) === true;
 
 /** One image of a result (docs/protocol.md, "Image result"). */
 export interface ImageResult {

@@ -1,22 +1,30 @@
 import type { JsonObject } from '../../util/json';
 import { firstText, quote } from '../../util/text';
+import { readBill, type Bill } from './cost';
 import { reasonIn } from './errorBody';
-import { reasonsIn } from './reasons';
+import { addressesIn, imagesAnywhere } from './foundImages';
+import { bestReason, flaggedIn, reasonsIn } from './reasons';
+import { readRequestId } from './requestId';
 import type { TaskType } from '../protocol/requestPlan';
 import {
+	idOfAddress,
+	isComplete,
 	layersOf,
 	readCreated,
 	readImages,
 	readModelName,
 	readStatus,
+	readTaskAddress,
+	readTaskId,
 	readUsage,
+	saysRefusal,
 	stateIn,
 	taskIdsIn,
 	withoutImageIn,
 	type ImageResult,
 } from './responseFields';
-import { statusGroup, type StatusGroup } from '../protocol/status';
-import { absoluteAddress } from '../protocol/url';
+import { isPartial, statusGroup, type StatusGroup } from '../protocol/status';
+import { absoluteAddress, LONGEST_ADDRESS } from '../protocol/url';
 
 /** A task that was paid for. */
 export interface Task {
@@ -64,7 +72,7 @@ export const withFullAddresses = (images: ImageResult[], baseUrl: string): Image
 	});
 
 /** The result of a task query (docs/protocol.md, "Image result", "Task" and "Task states"). */
-export interface TaskState extends Task {
+export interface TaskState extends Task, Bill {
 	status: string;
 	group: StatusGroup;
 	images: ImageResult[];
@@ -75,6 +83,8 @@ export interface TaskState extends Task {
 	usage?: JsonObject;
 	/** Why some of the requested images are missing, if there are others. */
 	refusal?: string;
+	/** The number of the request whose response this is. */
+	requestId?: string;
 	/** The whole response. */
 	response: JsonObject;
 }
@@ -90,13 +100,25 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
 
 /**
  * Reads the response to a task query, in which no field is required. Images without any status are a
- * result: there is nothing left to wait for.
+ * result: there is nothing left to wait for. So are those beside an unknown word at 100 %.
+ *
+ * @param headers of the response, with lower-case names
  */
-export function readTaskState({ taskId, taskType, statusUrl }: Task, body: JsonObject): TaskState {
+export function readTaskState(
+	{ taskId, taskType, statusUrl }: Task,
+	body: JsonObject,
+	headers: Record<string, string> = {},
+): TaskState {
 	const layers = layersOf(body);
-	const images = readImages(body);
-	const status = readStatus(body) ?? (images.length > 0 ? 'completed' : '');
-	const group = statusGroup(status);
+	const own = { taskId, statusUrl };
+	const given = readStatus(body);
+	const told = statusGroup(given);
+	const isWhole = told === 'unknown' && given !== undefined && isComplete(layers);
+	const isResult = told === 'success' || isWhole || (given === undefined && isNoTask(body));
+	const images = readFinishedImages(body, own, isResult);
+	const status = given ?? (images.length > 0 ? 'completed' : '');
+	const group = isWhole && images.length > 0 ? 'success' : statusGroup(status);
+	const reason = group === 'unsuccessful' ? reasonOf(body) : undefined;
 	return {
 		taskId,
 		taskType,
@@ -107,11 +129,75 @@ export function readTaskState({ taskId, taskType, statusUrl }: Task, body: JsonO
 		created: readCreated(layers),
 		model: firstText([readModelName(layers)]),
 		usage: readUsage(layers),
-		refusal: images.length > 0 ? firstText(reasonsIn(withoutImageIn(layers))) : undefined,
-		reason: group === 'unsuccessful' ? (reasonIn(stateIn(body)) ?? reasonIn(body)) : undefined,
+		...readBill(layers, headers),
+		requestId: readRequestId(headers),
+		refusal: images.length > 0 ? refusalIn(body, layers, status) : undefined,
+		reason,
 		response: body,
 	};
 }
+
+/** The images of a response: in their places, else, in one that is a result, wherever they are. */
+function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolean): ImageResult[] {
+	const images = readImages(body);
+	if (images.length > 0 || !isResult) return images;
+	return imagesAnywhere(body, (url) => isAddressOf(task, url)).map((url) => ({ url }));
+}
+
+/** Whether a response has nothing by which a task could be polled, and reports no error. */
+const isNoTask = (body: JsonObject): boolean =>
+	readTaskId(body) === undefined && readTaskAddress(body) === undefined && !saysRefusal(body);
+
+/** The addresses that a response lists as images, and all others that may be some, to be named. */
+export const addressesOfImages = ({ images, response, ...task }: TaskState): string[] => {
+	const listed = images.filter((image) => !isInline(image)).map(({ url }) => url);
+	const others = addressesIn(response).filter((url) => !isAddressOf(task, url));
+	return [...new Set([...listed, ...others])];
+};
+
+/** The most values of a response in which its task's ID is looked for. */
+const MOST_VALUES = 1000;
+
+/** Whether a response names a task in any field: by its ID alone, or by its address. */
+export function namesOwn(body: JsonObject, task: OwnAddress): boolean {
+	const values: unknown[] = [body];
+	for (let index = 0; index < Math.min(values.length, MOST_VALUES); index += 1) {
+		const value = values[index];
+		if (typeof value === 'string' || typeof value === 'number') {
+			const text = String(value).slice(0, LONGEST_ADDRESS).trim();
+			if (text === task.taskId || (text.includes('/') && isAddressOf(task, text))) return true;
+		} else if (typeof value === 'object' && value !== null) {
+			values.push(...Object.values(value).slice(0, MOST_VALUES));
+		}
+	}
+	return false;
+}
+
+type OwnAddress = Pick<Task, 'taskId' | 'statusUrl'>;
+
+/** Whether an address is the task's own, and not that of its image. */
+const isAddressOf = ({ taskId, statusUrl }: OwnAddress, url: string): boolean =>
+	url === statusUrl || (taskId !== '' && idOfAddress(url) === taskId);
+
+/** Why a task has failed: what is said beside its status, else around it. */
+const reasonOf = (body: JsonObject): string | undefined =>
+	reasonIn(stateIn(body)) ?? reasonIn(body);
+
+/** What a response says about images that it doesn't have, or that are blank. */
+const refusalIn = (body: JsonObject, layers: JsonObject[], status: string): string | undefined =>
+	firstText([bestReason(reasonsIn(withoutImageIn(layers)))]) ??
+	(isPartial(status) ? (reasonOf(body) ?? quote(status)) : flaggedIn(layers));
+
+/** Why a task without an image has none, also in the places of its images. */
+export const reasonWithoutImage = ({
+	response,
+}: Pick<TaskState, 'response'>): string | undefined => {
+	const layers = layersOf(response);
+	return (
+		reasonOf(response) ??
+		firstText([bestReason(reasonsIn(withoutImageIn(layers))), flaggedIn(layers)])
+	);
+};
 
 /** The name of a task for a sentence, with its ID. */
 export function taskName({ taskType, taskId }: Task): string {

@@ -5,6 +5,7 @@ import {
 	MOST_FREE_TRIES,
 	MOST_RATE_REFUSALS,
 } from '../pace/retryPolicy';
+import { withMentioned } from '../errors/taskErrors';
 import { withDetails } from '../protocol/gatewayError';
 import { ageOf, type Task, type TaskState } from '../responses/task';
 import type { PollResult } from './poller';
@@ -43,7 +44,7 @@ export async function lookAtTask(
 			const { message } = result.error.problem;
 			const tried = result.kind === 'transient' ? afterTries(attempts) : '';
 			const error = withDetails(result.error, { message: message + tried });
-			throw aboutTask(error, taskId);
+			throw withMentioned(aboutTask(error, taskId), wanted);
 		}
 		// After a refusal for the rate, the rate limiter makes the pause.
 		if (result.rateLimited === true) continue;

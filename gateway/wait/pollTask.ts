@@ -3,6 +3,7 @@ import { lostTaskError, taskError } from '../errors/taskErrors';
 import type { PollResult } from './poller';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
 import { isRateLimited, isTransient } from '../pace/retryPolicy';
+import { laterBill } from '../responses/cost';
 import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody';
 import { isGood, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
@@ -10,6 +11,7 @@ import { planGet, TASK_PATHS, type FreePlan } from '../protocol/requestPlan';
 import { readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
 import { isErrorWord, isUnknownWord } from '../protocol/status';
 import {
+	namesOwn,
 	otherTaskId,
 	readTaskState,
 	withFullAddresses,
@@ -60,7 +62,7 @@ export async function pollTask(
 		const knownPath = tasks.paths.get(task.taskType);
 		for (const query of planTaskQueries(task, account.baseUrl, knownPath, isLast)) {
 			if (tasks.isOther(task, folderOf(query.plan))) continue;
-			const outcome = withInnerCode(await send(query.plan));
+			const outcome = withInnerCode(await send(query.plan), task);
 			const result = readResult(query.plan, outcome, task, tasks.ids);
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {
 				tasks.note(task, folderOf(query.plan));
@@ -95,9 +97,11 @@ async function withResult(
 	const outcome = await send(plan);
 	if (isTransient(outcome) && !isPage(outcome)) return passing(plan, outcome, state);
 	if (!isGood(outcome)) return found;
-	const { images, created, usage, refusal, response } = readTaskState(state, outcome.json);
+	const result = readTaskState(state, outcome.json, outcome.headers);
+	const { images, created, usage, refusal, response } = result;
 	const own = { created: created ?? state.created, usage: usage ?? state.usage };
-	return { ...found, state: { ...state, ...own, images, refusal, response } };
+	const bill = laterBill(result, state);
+	return { ...found, state: { ...state, ...own, ...bill, images, refusal, response } };
 }
 
 /** In milliseconds: how long the address of a result may be out of reach. */
@@ -111,27 +115,41 @@ const noteOutage = (result: PollResult, task: PolledTask, now: number): boolean 
 	result.kind === 'transient' &&
 	(result.rateLimited === true || !noteNoImage(task, now, LONGEST_OUTAGE_MS));
 
-/** Whether a code in the body of a 200 is that of HTTP, which ends a poll, leads on, or may pass. */
-const isInnerCode = (code: number): boolean =>
-	[401, 403, 404, 408, 425, 429].includes(code) || (code >= 500 && code < 600);
+/** Whether a code in the body of a 200 is that of an error in HTTP. */
+const isInnerCode = (code: number): boolean => code >= 400 && code < 600;
 
-function withInnerCode(outcome: Outcome): Outcome {
+/** Whether such an error may pass, or leads on to another address. */
+const mayPass = (code: number): boolean => [404, 408, 425, 429].includes(code) || code >= 500;
+
+/** The same response with the code in its body as its status, if it isn't about the task. */
+function withInnerCode(outcome: Outcome, task: Task): Outcome {
 	// Nearly every response of a poll ends here: reading it for this alone would be reading it twice.
-	if (!isGood(outcome) || !isInnerCode(numberOf(outcome.json.code))) return outcome;
-	const { status, images } = readTaskState({ taskId: '' }, outcome.json);
-	const isOfRequest = status === '' || (images.length === 0 && isAtTop(outcome.json, status));
-	return isOfRequest ? { ...outcome, httpCode: numberOf(outcome.json.code) } : outcome;
+	const code = isGood(outcome) ? innerCode(outcome.json) : NaN;
+	if (!isGood(outcome) || !isInnerCode(code)) return outcome;
+	const { status, images } = readTaskState(task, outcome.json);
+	const isOfRequest =
+		status === '' ||
+		(images.length === 0 && isAtTop(outcome.json, status) && !isAbout(outcome.json, task, code));
+	return isOfRequest ? { ...outcome, httpCode: code } : outcome;
 }
+
+const innerCode = ({ code, statusCode, status_code: spelled }: JsonObject): number =>
+	numberOf(code ?? statusCode ?? spelled);
 
 /** Whether a status is the word for a request that has failed, and not inside, where a task is. */
 const isAtTop = (json: JsonObject, status: string): boolean =>
 	isErrorWord(status) && stateIn(json) === json;
 
+/** Whether an error names its task and can't pass: then it is the task's end. */
+const isAbout = (json: JsonObject, task: Task, code = 400): boolean =>
+	!mayPass(code) && namesOwn(json, task);
+
 /** Whether a response says that the request has failed, and not its task, which it doesn't name. */
-const saysRequestFailed = (json: JsonObject, { status, images }: TaskState): boolean =>
+const saysRequestFailed = (json: JsonObject, task: Task, { status, images }: TaskState): boolean =>
 	isAtTop(json, status) &&
 	images.length === 0 &&
 	taskIdsIn(json).length === 0 &&
+	!namesOwn(json, task) &&
 	reasonIn(json) !== undefined;
 
 /** At another address, an unknown status may be that of something other than a task. */
@@ -195,8 +213,8 @@ function readResult(
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
 		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
-		const state = readTaskState(foundAt(plan, task), outcome.json);
-		const isState = state.status !== '' && !saysRequestFailed(outcome.json, state);
+		const state = readTaskState(foundAt(plan, task), outcome.json, outcome.headers);
+		const isState = state.status !== '' && !saysRequestFailed(outcome.json, task, state);
 		if (isState) return { kind: 'state', state, pauseMs };
 	}
 	if (isTransient(outcome) || isGood(outcome)) return passing(plan, outcome, task);

@@ -74,7 +74,8 @@ interface Wait<T> {
 const LONGEST_SLEEP_MS = 60_000;
 /** The time from the last poll to the deadline, for its response. */
 const LAST_POLL_LEAD_MS = 1000;
-const LONGEST_POLL_MS = 30_000;
+/** The time limit of a poll. */
+export const LONGEST_POLL_MS = 30_000;
 /** How late after the deadline a response is still accepted. */
 const LATE_RESPONSE_MS = 3000;
 /** How long after the deadline a poll that had to wait for the rate limiter may take. */

@@ -1,11 +1,13 @@
 import { submitTime, forNextWait, type PollHistory } from './pollHistory';
-import { Durations } from './pollTimes';
-import { Poller, type PollResult, type WaitEnd } from './poller';
+import { Durations, JITTER, SHORTEST_PAUSE_MS } from './pollTimes';
+import { LONGEST_POLL_MS, Poller, type PollResult, type WaitEnd } from './poller';
 import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
 import { digestOf } from '../../util/digest';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
 import { GatewayError } from '../protocol/gatewayError';
 import { LruMap } from '../../util/lruMap';
+import { CanceledInQueue } from '../pace/rateLimiter';
+import { isFinished } from '../protocol/status';
 import { TasksOfRun } from './tasksOfRun';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
 import type { WaitContext } from './waitContext';
@@ -42,6 +44,15 @@ export interface OpenTask<W extends WaitFor> {
 }
 
 /**
+ * How long a check goes on without a result for any of its tasks, in milliseconds: a little longer
+ * than a poll may take.
+ */
+const STALLED_MS = 35_000;
+
+/** The end of a wait without any result. */
+const STILL_OPEN: WaitEnd = { kind: 'deadline' };
+
+/**
  * The durations of finished tasks by gateway, account, model and task type, for all runs of this
  * process: they decide when a task is first polled.
  */
@@ -62,6 +73,12 @@ export class TaskWaiter {
 	private toldAt = -Infinity;
 
 	private readonly poller: Poller<PolledTask>;
+
+	/** When a check last got a result about a task, by the clock of the run. */
+	private resultAt?: number;
+
+	/** Resolves once the checks get no results any more. */
+	private stalled?: Promise<undefined>;
 
 	/**
 	 * @param intervalMs the approximate pause between two polls of a task
@@ -90,54 +107,122 @@ export class TaskWaiter {
 		limitMs = Infinity,
 	): Promise<FinishedTask<W> | OpenTask<W>> {
 		if (limitMs === 0) return { kind: 'open', wait, polled: false };
-		return await this.endOf(wait, limitMs).catch((error: unknown) => {
-			throw error instanceof GatewayError ? withMentioned(error, wait.task) : (error as Error);
-		});
+		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
+		const poll = async (task: PolledTask) => await this.poll(wait, task, Math.min(leftMs, limitMs));
+		return await this.endOf(wait, poll, { key: String(limitMs), isLast: limitMs >= leftMs });
 	}
 
+	/**
+	 * Polls a task until a poll gets a result about it, for a wait that is continued later. The tasks
+	 * that are checked together are polled as long as there are results. One whose deadline is over is
+	 * polled as well, and then counts as still open.
+	 *
+	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
+	 */
+	async check<W extends WaitFor>(wait: W): Promise<FinishedTask<W> | OpenTask<W>> {
+		this.resultAt ??= this.context.clock.now();
+		const stalled = (this.stalled ??= this.untilStalled());
+		const poll = async (task: PolledTask) =>
+			(await Promise.race([this.pollUntilResult(task), stalled])) ?? STILL_OPEN;
+		const isLast = Date.now() >= wait.deadlineAt;
+		return await this.endOf(wait, poll, { key: 'check', isLast });
+	}
+
+	/** @param key the kind of wait, which items with the same task share */
 	private async endOf<W extends WaitFor>(
 		wait: W,
-		limitMs: number,
+		poll: (task: PolledTask) => Promise<WaitEnd>,
+		{ key, isLast }: { key: string; isLast: boolean },
 	): Promise<FinishedTask<W> | OpenTask<W>> {
 		const { context, waiting } = this;
-		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
-		const key = `${taskKey(wait.task)} ${wait.maxWaitMs} ${limitMs}`;
-		const started =
-			waiting.get(key) ??
-			this.poll(wait, Math.min(leftMs, limitMs)).finally(() => void waiting.delete(key));
-		waiting.set(key, started);
-		const { task, ended } = await started;
-		if (ended.kind === 'deadline') {
-			const history = forNextWait(task, Date.now() - context.clock.now());
-			const open = openTask({ ...wait, history }, task, ended);
-			if (limitMs < leftMs) return open;
-			const late = deadlineError(open.wait.task, wait.maxWaitMs, ended);
-			return { ...open, error: withMentioned(late, wait.task) };
+		const shared = `${taskKey(wait.task)} ${wait.maxWaitMs} ${key}`;
+		const start = async () => {
+			const task = this.polledTask(wait);
+			return { task, ended: await poll(task) };
+		};
+		const started = waiting.get(shared) ?? start().finally(() => void waiting.delete(shared));
+		waiting.set(shared, started);
+		try {
+			const { task, ended } = await started;
+			if (ended.kind === 'deadline') {
+				const history = forNextWait(task, Date.now() - context.clock.now());
+				const open = openTask({ ...wait, history }, task, ended);
+				if (!isLast) return open;
+				const late = deadlineError(open.wait.task, wait.maxWaitMs, ended);
+				return { ...open, error: withMentioned(late, wait.task) };
+			}
+			if (ended.kind === 'error') throw aboutTask(ended.error, task.taskId);
+			const { state } = ended;
+			const error = taskError(state);
+			if (error !== undefined) throw error;
+			hintOtherTask(context, state);
+			return { kind: 'finished', wait, state };
+		} catch (error) {
+			throw error instanceof GatewayError ? withMentioned(error, wait.task) : (error as Error);
 		}
-		if (ended.kind === 'error') throw aboutTask(ended.error, task.taskId);
-		const { state } = ended;
-		const error = taskError(state);
-		if (error !== undefined) throw error;
-		hintOtherTask(context, state);
-		return { kind: 'finished', wait, state };
+	}
+
+	/** The task of a wait, with what earlier polls have shown, on the clock of the run. */
+	private polledTask({ task: submitted, ...wait }: WaitFor): PolledTask {
+		const { clock } = this.context;
+		const { taskId, taskType, statusUrl } = submitted;
+		this.tasks.add(submitted);
+		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
+		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
+		const submittedAtMs = submitTime(clock.now(), ageOf(submitted), waitedMs);
+		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
+		return { taskId, taskType, statusUrl, submittedAtMs, ...history };
 	}
 
 	/** Polls a task until it has ended, or for a time. */
-	private async poll({ task: submitted, facts, ...wait }: WaitFor, maxMs: number) {
-		const { clock, account } = this.context;
-		const { taskId, taskType, statusUrl } = submitted;
-		this.tasks.add(submitted);
-		const ageMs = ageOf(submitted);
-		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
-		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
-		const submittedAtMs = submitTime(clock.now(), ageMs, waitedMs);
-		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
-		const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs, ...history };
+	private async poll(
+		{ task: submitted, facts }: WaitFor,
+		task: PolledTask,
+		maxMs: number,
+	): Promise<WaitEnd> {
 		// A digest, because the model name in an item may have any length.
-		const key = digestOf([account.idWithKey, facts.model, taskType]);
+		const key = digestOf([this.context.account.idWithKey, facts.model, submitted.taskType]);
 		const durations =
 			facts.model === undefined ? undefined : durationsOf.getOrAdd(key, () => new Durations());
-		return { task, ended: await this.poller.wait(task, maxMs, ageMs, durations) };
+		return await this.poller.wait(task, maxMs, ageOf(submitted), durations);
+	}
+
+	/** Polls a task until a poll gets a result about it, or the checks get none any more. */
+	private async pollUntilResult(task: PolledTask): Promise<WaitEnd> {
+		const { clock } = this.context;
+		const timeLeftMs = (): number => (this.isStalled() ? 0 : LONGEST_POLL_MS);
+		while (!this.isStalled()) {
+			const result = await this.pollOnce(task, timeLeftMs).catch((reason: unknown) => {
+				if (reason instanceof CanceledInQueue) return undefined;
+				throw reason as Error;
+			});
+			if (result === undefined) break;
+			const isRefused = result.kind === 'transient' && result.rateLimited === true;
+			if (!isRefused) this.resultAt = clock.now();
+			if (result.kind === 'final') return { kind: 'error', error: result.error };
+			if (result.kind === 'state') {
+				const { state } = result;
+				return { kind: isFinished(state.group) ? 'finished' : 'deadline', state };
+			}
+			if (!isRefused) return { kind: 'deadline', error: result.error };
+			const pauseMs = SHORTEST_PAUSE_MS * (1 + JITTER * clock.random());
+			await clock.sleep(Math.max(result.pauseMs ?? 0, pauseMs));
+		}
+		return STILL_OPEN;
+	}
+
+	private isStalled(): boolean {
+		return this.context.clock.now() - (this.resultAt ?? 0) >= STALLED_MS;
+	}
+
+	private async untilStalled(): Promise<undefined> {
+		const { clock } = this.context;
+		while (!this.isStalled()) {
+			const leftMs = (this.resultAt ?? 0) + STALLED_MS - clock.now();
+			// Rejected at the end of the run, when nothing waits for it.
+			await clock.sleep(leftMs).catch(() => (this.resultAt = -Infinity));
+		}
+		return undefined;
 	}
 
 	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<PollResult> {

@@ -1,7 +1,8 @@
-import { readServerEvents, type ServerEvent } from '../../util/serverSentEvents';
+import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
 import { imageTypeOf } from '../../util/imageType';
-import { readImages } from '../responses/responseFields';
-import { isJsonObject, parseJson, type JsonObject } from '../../util/json';
+import { isComplete, layersOf, readImages, readStatus } from '../responses/responseFields';
+import { statusGroup } from '../protocol/status';
+import { finiteNumber, isJsonObject, parseJson, type JsonObject } from '../../util/json';
 import { readBody, type ResponseBody } from './responseBody';
 import type { WireResponse } from './transport';
 
@@ -36,9 +37,14 @@ export async function readImageResponse(
 	}
 }
 
-/** A body that isn't JSON: an image, or events. */
+/** A body that isn't JSON: an image, events, or JSON behind the comments of events. */
 async function otherBody(bytes: Buffer, type: string): Promise<ResponseBody | undefined> {
-	if (/^\s*[{[]/.test(bytes.toString('latin1', 0, LONGEST_START))) return undefined;
+	const start = bytes.toString('latin1', 0, LONGEST_START);
+	if (/^\s*[{[]/.test(start)) return undefined;
+	if (/^\s*:/.test(start)) {
+		const text = withoutComments(bytes.toString());
+		if (/^\s*[{[]/.test(text)) return jsonBody(text);
+	}
 	if (isEvents(bytes)) return { text: bytes.toString(), json: await jsonOfEvents([bytes]) };
 	if (imageTypeOf(bytes, type) === undefined) return undefined;
 	return { text: '', json: { data: [{ b64_json: bytes.toString('base64') }] } };
@@ -56,12 +62,27 @@ const isEvents = (bytes: Uint8Array = new Uint8Array()): boolean =>
 /** More events than any image has. */
 const MOST_EVENTS = 10_000;
 
+/** Words for an image that isn't finished, in the name or the type of its event. */
+const PREVIEW = /partial|preview|progress|draft|thumb|intermediate/i;
+
+/** Whether the image of an event isn't finished, by its name, its type or its status. */
+function isPreview({ event = '' }: ServerEvent, json: JsonObject): boolean {
+	if (isComplete(layersOf(json))) return false;
+	if (
+		PREVIEW.test(`${event.slice(0, LONGEST_START)} ${String(json.type).slice(0, LONGEST_START)}`)
+	) {
+		return true;
+	}
+	return ['waiting', 'working'].includes(statusGroup(readStatus(json)));
+}
+
 /**
- * The event that says most, as JSON: the last one with an image that is no preview, an error, or the
- * last one.
+ * Events as one JSON: that of the last one with an image that is no preview, with the images of all of
+ * these; else an error, or the last one. An error names the previews.
  */
 async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
-	let image: JsonObject | undefined;
+	const finished: JsonObject[] = [];
+	const previews: JsonObject[] = [];
 	let error: JsonObject | undefined;
 	let last: JsonObject = {};
 	const bytes = async function* () {
@@ -71,14 +92,39 @@ async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
 	for await (const event of readServerEvents(bytes())) {
 		if (++count > MOST_EVENTS) break;
 		const json = jsonOfEvent(event);
-		const isPreview = /partial/i.test(`${event.event} ${json?.type}`);
-		if (json === undefined || isPreview) continue;
-		last = json;
-		if (json.error) error = json;
-		if (readImages(json).length > 0) image = json;
+		if (json === undefined) continue;
+		const isOpen = isPreview(event, json);
+		if (!isOpen && readImages(json).length > 0) finished.push(json);
+		else if (json.error) error = json;
+		else if (isOpen) previews.push(json);
+		else last = json;
 	}
-	return image ?? error ?? last;
+	if (finished.length > 0) return merged(finished);
+	const shown = previews.length === 0 ? {} : { previews: previews.slice(-MOST_PREVIEWS) };
+	return { ...(error ?? last), ...shown };
 }
+
+/** The most previews that are kept: each may have an image inside. */
+const MOST_PREVIEWS = 3;
+
+/** Several events with finished images as the last one, with all images in the order of their numbers. */
+function merged(events: JsonObject[]): JsonObject {
+	const [first, ...others] = events.map((json) => ({ json, at: indexOf(json) }));
+	if (first === undefined) return {};
+	const sorted = [first, ...others].sort((one, other) => one.at - other.at);
+	const images = new Map<string, JsonObject>();
+	for (const { json } of sorted) {
+		for (const { url, revisedPrompt, size, quality, outputFormat } of readImages(json)) {
+			const details = { revised_prompt: revisedPrompt, size, quality, output_format: outputFormat };
+			if (!images.has(url)) images.set(url, { url, ...details });
+		}
+	}
+	const last = events.at(-1) ?? {};
+	return others.length === 0 ? last : { ...last, data: [...images.values()] };
+}
+
+const indexOf = ({ index, image_index, output_index }: JsonObject): number =>
+	finiteNumber(index ?? image_index ?? output_index) ?? 0;
 
 function jsonOfEvent({ event, data }: ServerEvent): JsonObject | undefined {
 	const json = parseJson(data);

@@ -4,6 +4,9 @@ import { RunEnded } from '../protocol/runEnded';
 
 const TIMED_OUT = new Error('Timed out');
 
+/** In milliseconds: a stream that is never silent ends as well. */
+const LONGEST_STREAM_MS = 3_600_000;
+
 /** The requests of a run that are in progress. */
 export class Requests {
 	/**
@@ -14,27 +17,55 @@ export class Requests {
 
 	private readonly inFlight = new Set<AbortController>();
 
+	/** When a part of a streamed response has arrived. */
+	private lastPartAt = -Infinity;
+
+	/** @param now the clock of streamed responses, in milliseconds */
+	constructor(private readonly now = () => Date.now()) {}
+
+	/** A part of a streamed response has arrived: from now on, its deadline begins anew. */
+	partArrived(): void {
+		this.lastPartAt = this.now();
+	}
+
 	/**
 	 * Runs one request that ends at its deadline, or when the run is stopped.
 	 *
-	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response
+	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response; of a
+	 *   streamed one, for each part (`partArrived`)
+	 * @param isStreamed whether the parts of this response, of which `send` tells, count likewise
 	 * @param faultFrom the fault behind an error other than these two ends
 	 * @throws RunEnded when the run was stopped
 	 */
 	async run(
 		timeoutMs: number,
-		send: (signal: AbortSignal) => Promise<Outcome>,
+		send: (signal: AbortSignal, onByte: () => void) => Promise<Outcome>,
 		faultFrom: (error: unknown) => FaultOutcome,
+		isStreamed = false,
 	): Promise<Outcome> {
 		const controller = new AbortController();
 		const { signal } = controller;
-		// The time until a deadline may be a fraction, which this function rejects.
-		const timer = AbortSignal.timeout(Math.ceil(timeoutMs));
-		const onTimeout = (): void => controller.abort(TIMED_OUT);
-		timer.addEventListener('abort', onTimeout);
+		let ownPartAt = -Infinity;
+		const endsAt = this.now() + LONGEST_STREAM_MS;
+		let timer: AbortSignal | undefined;
+		const onTimeout = (): void => {
+			const lastPartAt = Math.max(this.lastPartAt, ownPartAt);
+			const leftMs = lastPartAt + timeoutMs - this.now();
+			const isEndless = ownPartAt > endsAt;
+			if (leftMs > 0 && !isEndless) startTimer(leftMs);
+			else controller.abort(TIMED_OUT);
+		};
+		const startTimer = (ms: number): void => {
+			// The time until a deadline may be a fraction, which this function rejects.
+			timer = AbortSignal.timeout(Math.ceil(ms));
+			timer.addEventListener('abort', onTimeout);
+		};
+		startTimer(timeoutMs);
 		this.inFlight.add(controller);
 		try {
-			return await send(signal);
+			return await send(signal, () => {
+				if (isStreamed) ownPartAt = this.now();
+			});
 		} catch (error) {
 			const isLate = signal.reason === TIMED_OUT;
 			const stopped = new RunEnded('Stopped');
@@ -45,7 +76,7 @@ export class Requests {
 			const fault = chargedAfter(outcome) === 'no' ? 'connectTimeout' : 'timeout';
 			return { ...outcome, fault, detail: '' };
 		} finally {
-			timer.removeEventListener('abort', onTimeout);
+			timer?.removeEventListener('abort', onTimeout);
 			this.inFlight.delete(controller);
 		}
 	}

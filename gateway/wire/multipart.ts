@@ -1,4 +1,9 @@
-import type { FormBody, FormFile, InlineFiles } from '../protocol/requestPlan';
+import {
+	IMAGE_LIST,
+	type FormBody,
+	type FormFile,
+	type InlineFiles,
+} from '../protocol/requestPlan';
 import { jsonText, type JsonObject } from '../../util/json';
 
 interface FilePart {
@@ -114,6 +119,13 @@ async function* inBase64(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8A
 	if (rest.length > 0) yield Buffer.from(rest.toString('base64'));
 }
 
+/** What is around the address of a file in the JSON of an edit. */
+const AROUND: Record<InlineFiles['style'], [before: string, after: string]> = {
+	address: ['', ''],
+	typed: ['{"type":"image_url","url":', '}'],
+	listed: ['{"image_url":', '}'],
+};
+
 /**
  * Creates the JSON body of an edit for one attempt, with its files as `data:` URLs.
  *
@@ -122,13 +134,14 @@ async function* inBase64(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8A
  */
 export async function jsonWithFiles(
 	fields: JsonObject,
-	{ files, asObjects }: InlineFiles,
+	{ files, style }: InlineFiles,
 ): Promise<{ body: Blob; close: () => void }> {
 	const text = jsonText(fields);
 	if (typeof text !== 'string') throw new InvalidBodyError();
 	const { ready, close } = await openAll(files);
-	const [before, after] = asObjects ? ['{"type":"image_url","url":', '}'] : ['', ''];
-	const valueOf = ({ url, mimeType, size }: FormFile, index: number): Piece[] => {
+	const [before, after] = AROUND[style];
+	const valueOf = ({ url, fileId, mimeType, size }: FormFile, index: number): Piece[] => {
+		if (fileId !== undefined) return [JSON.stringify({ file_id: fileId })];
 		if (url !== undefined) return [before, JSON.stringify(url), after];
 		const { bytes } = ready[index] as OpenFile;
 		return [`${before}"data:${mimeType};base64,`, { size, bytes }, `"${after}`];
@@ -137,7 +150,8 @@ export async function jsonWithFiles(
 	const members = [...new Set(files.map(({ name }) => name))].flatMap((name): Piece[] => {
 		const own = values.filter((value) => value.name === name);
 		const listed = own.flatMap(({ pieces }, index) => (index === 0 ? pieces : [',', ...pieces]));
-		const value = own.length > 1 ? ['[', ...listed, ']'] : listed;
+		const isList = own.length > 1 || (style === 'listed' && name === IMAGE_LIST);
+		const value = isList ? ['[', ...listed, ']'] : listed;
 		return [`,${JSON.stringify(name)}:`, ...value];
 	});
 	const body = new StreamedJson([text.slice(0, -1), ...members, '}']);

@@ -1,17 +1,17 @@
-import { eraseInJson, type EraseField } from '../../util/keyEraser';
+import { ERASED, eraseInJson, type Stays } from '../../util/keyEraser';
 import { isJsonObject, jsonText } from '../../util/json';
 import { MB } from '../../util/megabyte';
 import type { Account } from '../protocol/account';
 import { additionalHeaders, credentialHeaders, skipsCertificate } from '../protocol/auth';
 import { isRefusal, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../protocol/requestPlan';
+import { readRequestId } from '../responses/requestId';
 import { faultFrom } from './faultFrom';
-import { createFieldEraser } from './fieldEraser';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
 import { redirectTarget } from './redirect';
-import { beginningOf, readBody, type ResponseBody } from './responseBody';
+import { beginningOf, isByteStream, readBody, type ResponseBody } from './responseBody';
 import type { RunLimits } from './runLimits';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
 
@@ -29,6 +29,17 @@ const MOST_REDIRECTS_OF_IMAGE = 10;
 /** The length, in characters, of what is kept of a response that was cut off. */
 const LONGEST_RECEIVED = 2048;
 
+/** An attempt to send a plan, for a log. */
+export interface Attempt {
+	plan: RequestPlan;
+	/** The address of its last request, without the key and without a query, which may be a signature. */
+	place: string;
+	/** Undefined if the run was stopped. */
+	outcome?: Outcome;
+	/** How long it took, in milliseconds. */
+	durationMs: number;
+}
+
 /** What sends a plan once. */
 export interface SendOnceOptions {
 	account: Account;
@@ -37,8 +48,12 @@ export interface SendOnceOptions {
 	transport: Transport;
 	/** Whether the transport adds the key to the requests that carry it. */
 	addsKey?: boolean;
+	/** Told of each attempt once it has ended. */
+	onAttempt?: (attempt: Attempt) => void;
 	/** Reads the body of a response; by default as JSON, or as images where it may have some. */
 	read?: ReadBody;
+	/** How many redirects are followed; by default as many as are usual. */
+	mostRedirects?: number;
 }
 
 /**
@@ -67,21 +82,31 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const isImage = plan.call === 'download';
 		const api = plan.call === 'listing' ? account.media : account.base;
-		const request: AddressedRequest = { plan, url: isImage ? plan.path : planUrl(plan, api) };
-		const mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS;
-		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
+		const address = isImage ? plan.path : planUrl(plan, api);
+		// The address of an edit's source comes from the input, which the key must not get into.
+		const url = plan.isForeign ? address : account.toRequest(address);
+		const request: AddressedRequest = { plan, url };
+		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
+		const followRedirects = async (signal: AbortSignal, onByte: () => void): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
-				const response = await requestAndRead(options, request, signal);
+				const response = await requestAndRead(options, request, signal, onByte);
 				const target = redirectTarget(plan, response, request.url, api.url);
 				if (target === undefined || redirects >= mostRedirects) {
-					const url = account.withoutKey(request.url);
-					return { url, ...withoutKeyIn(response, account, plan.call) };
+					const shown = account.withoutKey(request.url);
+					return { url: shown, ...withoutKeyIn(response, account, plan.call) };
 				}
-				request.url = target;
+				request.url = plan.isForeign ? target : account.toRequest(target);
 			}
 		};
-		const outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
-		return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
+		const startedAt = Date.now();
+		let outcome: Outcome | undefined;
+		try {
+			outcome = await requests.run(timeoutMs, followRedirects, faultFrom, plan.isStreamed);
+			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
+		} finally {
+			const place = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
+			options.onAttempt?.({ plan, place, outcome, durationMs: Date.now() - startedAt });
+		}
 	};
 }
 
@@ -98,8 +123,8 @@ export async function readJson(
 interface AddressedRequest {
 	plan: RequestPlan;
 	url: string;
-	/** A response that was cut off: its status, and the beginning of its body. */
-	cut?: { httpCode: number; received: string };
+	/** A response that was cut off: its status, its number, and the beginning of its body. */
+	cut?: { httpCode: number; received: string; requestId?: string };
 }
 
 /** Makes one request and reads its response. */
@@ -107,6 +132,7 @@ async function requestAndRead(
 	options: SendOnceOptions,
 	request: AddressedRequest,
 	signal: AbortSignal,
+	onByte: () => void,
 ): Promise<HttpResponse> {
 	const { plan } = request;
 	const { transport, account } = options;
@@ -122,7 +148,10 @@ async function requestAndRead(
 				throw jsonText(plan.body) === false ? new InvalidBodyError() : error;
 			},
 		);
-		const { httpCode } = response;
+		const { httpCode, body } = response;
+		onByte();
+		// Together with the reader's own listener, as this one alone would lose what comes before.
+		if (plan.isStreamed && isByteStream(body)) body.on('data', onByte);
 		const chunks: Uint8Array[] = [];
 		const received = (): string =>
 			account.withoutKey(beginningOf(chunks)).slice(0, LONGEST_RECEIVED);
@@ -133,7 +162,8 @@ async function requestAndRead(
 			arriving.delete(plan);
 			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };
 		} catch (error) {
-			const cut = { httpCode, received: received() };
+			const requestId = readRequestId(plainHeaders(response.headers, account.withoutKey));
+			const cut = { httpCode, received: received(), requestId };
 			request.cut = cut;
 			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
 			throw error as Error;
@@ -150,7 +180,7 @@ function wireRequest(
 	files?: WireBody,
 ): WireRequest {
 	const { method } = plan;
-	const withKey = !WITHOUT_KEY.includes(plan.call);
+	const withKey = !WITHOUT_KEY.includes(plan.call) && plan.isKeyless !== true;
 	const added = (): Record<string, string> => {
 		if (withKey) return addsKey ? {} : credentialHeaders(url, account, plan.headers);
 		return plan.isForeign ? {} : additionalHeaders(url, account);
@@ -174,30 +204,46 @@ async function openFiles({ form, inline, inside, body = {} }: RequestPlan) {
 
 /** The same response without the key: some gateways quote the key that they refuse. */
 function withoutKeyIn(response: HttpResponse, account: Account, call: Call): HttpResponse {
+	const { withoutKey, withoutKeyInContent } = account;
 	const { text, json, headers, httpCode } = response;
-	const isError = !isJsonObject(json) || (json.error ?? undefined) !== undefined;
-	const isContent = call === 'message' && httpCode < 300 && !isError;
-	const withoutKey = isContent ? account.withoutKeyInContent : account.withoutKey;
-	const erase = createFieldEraser(account.baseUrl, withoutKey, account.withoutKeyInContent);
-	const erased = withoutKey(text);
+	const isMessage = call === 'message' && httpCode < 300 && isJsonObject(json) && !json.error;
+	const eraseText = isMessage ? withoutKeyInContent : withoutKey;
+	// A key that is a word may be a part of a name or an address.
+	const erase = (quoting: string): string => {
+		const erased = eraseText(quoting);
+		const isName = erased !== quoting && erased !== ERASED && !/\s/.test(quoting);
+		return isName ? withoutKeyInContent(quoting) : erased;
+	};
+	const erased = eraseText(text);
+	// JSON may spell any character of the key as an escape.
+	const isClean = erased === text && !text.includes('\\u');
+	const stays = isMessage ? isBlockOfModel : isRevisedPrompt;
 	return {
 		kind: 'response',
 		httpCode,
 		headers: plainHeaders(headers, erase),
 		text: erased,
-		// JSON may spell any character of the key as an escape.
-		json: erased === text && !text.includes('\\u') ? json : eraseInJson(json, erase),
+		json: isClean ? json : eraseInJson(json, erase, stays),
 	};
 }
+
+/**
+ * Whether an object is a block of a message that goes back to the model as it came: one of thinking,
+ * which is signed, or of a tool call.
+ */
+const isBlockOfModel: Stays = (name, value) =>
+	name === 'content' && isJsonObject(value) && value.type !== 'text';
+
+const isRevisedPrompt: Stays = (name) => /^revised_?prompt$/i.test(name);
 
 /** Headers with names in lower case and values as one string, without the key. */
 export function plainHeaders(
 	headers: WireResponse['headers'],
-	erase: EraseField = (text) => text,
+	erase: (text: string) => string = (text) => text,
 ): Record<string, string> {
 	const plain: Record<string, string> = {};
 	for (const [name, value] of Object.entries(headers ?? {})) {
-		plain[name.toLowerCase()] = erase(String(value), name.toLowerCase());
+		plain[name.toLowerCase()] = erase(String(value));
 	}
 	return plain;
 }

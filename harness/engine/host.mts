@@ -55,7 +55,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 	const credentialsHelper = new HostCredentials(loader, options.credentials ?? {});
 	/** Sub-executions that are suspended, by their ids. */
 	const parkedChildren = new Map<string, RunResult>();
-	/** What is stored of suspended executions, by their ids: nodes may look at that. */
+	/** What is stored of suspended executions and of ended children, by their ids: nodes may look at that. */
 	const parkedData = new Map<string, N8n.IRunExecutionData>();
 
 	async function runChild(
@@ -89,16 +89,23 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			let crash: Crash | undefined;
 			while (child.status === 'waiting' && crash === undefined) {
 				crash = options.onResume?.(child);
+				if (crash === 'queued') {
+					const stored = throughStorage(child.data);
+					await finishChildren(stored);
+					parkedData.set(id, stored);
+					break;
+				}
 				const running = host.resume(child);
 				const next = await (options.whileResumed?.(child, running) ?? running);
 				crash ??= typeof next === 'string' ? next : undefined;
 				// What a crashed one has done is done, but nothing of it is stored.
-				if (crash !== undefined) parkedData.set(id, child.data);
-				else child = next as RunResult;
+				if (crash === undefined) child = next as RunResult;
+				parkedData.set(id, child.data);
 			}
 			if (crash === undefined) options.onSubExecution?.(child);
 			parkedChildren.delete(id);
-			const error = crash === undefined || crash === 'output' ? child.error : errorOfCrash[crash];
+			const isSilent = crash === undefined || crash === 'output' || crash === 'queued';
+			const error = isSilent ? child.error : errorOfCrash[crash as keyof typeof errorOfCrash];
 			if (error) {
 				entry!.metadata = { ...entry!.metadata, resumeError: error } as N8n.ITaskMetadata;
 			} else entry!.data = { main: lastOutput(child) };
@@ -233,4 +240,4 @@ const errorOfCrash = {
 	},
 	startup: { name: 'Error', message: 'OTel settings not yet initialized' },
 	stop: { name: 'ManualExecutionCancelledError', message: 'The execution was cancelled manually' },
-} as unknown as Record<Exclude<Crash, 'output'>, N8n.ExecutionError>;
+} as unknown as Record<Exclude<Crash, 'output' | 'queued'>, N8n.ExecutionError>;

@@ -17,11 +17,15 @@ export const RECIPE_FILES = [
 	['lock.json', 'package-lock.json'],
 ] as const;
 
-/** Runs `install` in `root` unless the marker there says that the same files were installed. */
+/**
+ * Runs `install` in `root` unless the marker there says that the same files were installed.
+ * @param say receives a line if another process is installing there
+ */
 export async function installOnce(
 	root: string,
 	recipeFolder: string,
 	install: (log: string) => Promise<void>,
+	say: (line: string) => void,
 ): Promise<void> {
 	const source = path.join(repositoryRoot(), 'harness', 'install', 'locks', recipeFolder);
 	const hash = createHash('sha256');
@@ -31,7 +35,8 @@ export async function installOnce(
 	const present = () => fs.existsSync(marker) && fs.readFileSync(marker, 'utf8').trim() === wanted;
 	if (present()) return;
 
-	await withLock(`${root}.lock`, async () => {
+	const waits = () => say(`Another start is installing ${recipeFolder}: waiting`);
+	await withLock(`${root}.lock`, waits, async () => {
 		if (present()) return;
 		fs.mkdirSync(root, { recursive: true });
 		// A half-finished tree must not pass for a whole one.
@@ -44,11 +49,20 @@ export async function installOnce(
 	});
 }
 
-/** Holds a lock folder while `work` runs; the lock of a process that has died is taken over. */
-async function withLock(folder: string, work: () => Promise<void>): Promise<void> {
+/**
+ * Holds a lock folder while `work` runs; the lock of a process that has died is taken over.
+ * @param waits called once if a living process holds it
+ */
+export async function withLock(
+	folder: string,
+	waits: () => void,
+	work: () => Promise<void>,
+	pause = async () => await sleep(1_000),
+): Promise<void> {
 	const owner = path.join(folder, 'pid');
 	fs.mkdirSync(path.dirname(folder), { recursive: true });
-	for (const deadline = Date.now() + INSTALL_LIMIT_MS; ; await sleep(1_000)) {
+	let isHeld = false;
+	for (const deadline = Date.now() + INSTALL_LIMIT_MS; ; await pause()) {
 		try {
 			fs.mkdirSync(folder);
 			fs.writeFileSync(owner, String(process.pid));
@@ -57,6 +71,10 @@ async function withLock(folder: string, work: () => Promise<void>): Promise<void
 			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
 		}
 		if (!lives(owner)) fs.rmSync(folder, { recursive: true, force: true });
+		else if (!isHeld) {
+			isHeld = true;
+			waits();
+		}
 		if (Date.now() > deadline) throw new Error(`Another installation still holds ${folder}`);
 	}
 	try {

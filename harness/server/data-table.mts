@@ -60,10 +60,19 @@ export async function giveTable(server: RestClient, workflow: Workflow): Promise
 	if (rows.length > 0) await table.insert(rows);
 }
 
-/** Selects a table in all nodes of a workflow that need one. */
+/**
+ * Selects a table in all nodes of a workflow that need one. Where they read its ID from another node,
+ * as in `$('Table').first().json.id`, it becomes the first value of that node.
+ */
 export function selectTable({ nodes }: Workflow, { id, name }: DataTable): void {
 	for (const { parameters } of nodes) {
 		if (!parameters.dataTableId) continue;
-		parameters.dataTableId = { __rl: true, mode: 'list', value: id, cachedResultName: name };
+		const source = /\$\('([^']+)'\)/.exec(parameters.dataTableId.value)?.[1];
+		if (source === undefined) {
+			parameters.dataTableId = { __rl: true, mode: 'list', value: id, cachedResultName: name };
+		} else {
+			const holder = nodes.find((node) => node.name === source)!;
+			holder.parameters.assignments.assignments[0].value = id;
+		}
 	}
 }

@@ -13,9 +13,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './ports.mjs';
 import { startServer, type N8nServer, type ServerOptions } from './server.mjs';
 
-export interface QueueOptions extends Pick<ServerOptions, 'version' | 'package' | 'env'> {
+export interface QueueOptions
+	extends Pick<ServerOptions, 'version' | 'package' | 'env' | 'port' | 'filesFolder'> {
 	/** How many workers. Default 2. */
 	workers?: number;
+	/** Whether n8n notices a dead worker as late as it does by itself. */
+	ownTimes?: boolean;
 }
 
 interface Programs {
@@ -46,7 +49,7 @@ export function whyNoQueue(): string | undefined {
 	if (findPrograms()) return undefined;
 	const how = 'apt-get install -y redis-server postgresql';
 	const mayInstall = process.getuid?.() === 0 && !fs.existsSync('/run/systemd/system');
-	if (!mayInstall) return `Queue mode is not tested: no Redis or PostgreSQL here (${how})`;
+	if (!mayInstall) return `Queue mode needs Redis and PostgreSQL, which aren't here (${how})`;
 	const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
 	const packages = ['install', '-y', '-q', '--no-install-recommends'];
 	packages.push('redis-server', 'postgresql', 'util-linux');
@@ -54,7 +57,7 @@ export function whyNoQueue(): string | undefined {
 		spawnSync('apt-get', args, { env, stdio: 'ignore', timeout: 240_000 });
 		if (findPrograms()) return undefined;
 	}
-	return `Queue mode is not tested: Redis and PostgreSQL could not be installed (${how})`;
+	return `Queue mode needs Redis and PostgreSQL, which couldn't be installed (${how})`;
 }
 
 function findPrograms(): Programs | undefined {
@@ -93,12 +96,12 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 			DB_POSTGRESDB_DATABASE: 'postgres',
 			DB_POSTGRESDB_USER: USER,
 			DB_POSTGRESDB_PASSWORD: 'not asked for',
-			...STALLED_SOON,
+			...(options.ownTimes ? {} : STALLED_SOON),
 			...options.env,
 		};
-		const { version, package: tarball } = options;
+		const { version, package: tarball, port, filesFolder } = options;
 		// First alone: it makes the tables.
-		queue.main = await startServer({ version, package: tarball, env });
+		queue.main = await startServer({ version, package: tarball, env, port, filesFolder });
 		const worker = {
 			QUEUE_HEALTH_CHECK_ACTIVE: 'true',
 			N8N_WORKER_SERVER_ADDRESS: '127.0.0.1',
@@ -108,6 +111,7 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 				await startServer({
 					version,
 					package: tarball,
+					filesFolder,
 					command: 'worker',
 					env: { ...env, ...worker },
 				}),
@@ -125,7 +129,11 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 export class Queue {
 	main!: N8nServer;
 	readonly workers: N8nServer[] = [];
-	private readonly services: ChildProcess[] = [];
+	/** The services by name, each with what starts it. */
+	private readonly services = new Map<
+		string,
+		{ child: ChildProcess; start: () => Promise<void> }
+	>();
 
 	constructor(private readonly folder: string) {}
 
@@ -138,12 +146,28 @@ export class Queue {
 		return [...worker.logs.matchAll(/Worker started execution (\d+)/g)].map(([, id]) => id!);
 	}
 
+	/** All n8n processes, the main one first. */
+	get servers(): N8nServer[] {
+		return [this.main, ...this.workers];
+	}
+
 	/** Ends everything, in the order in which it depends on one another, and deletes the data. */
 	async dispose(): Promise<void> {
 		await Promise.all(this.workers.map(async (worker) => await worker.dispose()));
 		await this.main?.dispose();
-		for (const service of this.services) await end(service);
+		for (const { child } of this.services.values()) await end(child);
 		fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+	}
+
+	/**
+	 * Ends a service and starts it again on its data and port. Redis forgets what it had.
+	 * @param milliseconds for how long it is away
+	 */
+	async outage(name: 'redis' | 'postgres', milliseconds: number): Promise<void> {
+		const { child, start } = this.services.get(name)!;
+		await end(child);
+		await sleep(milliseconds);
+		await start();
 	}
 
 	/** For startQueue: starts Redis without persistence, and gives its port. */
@@ -180,6 +204,7 @@ export class Queue {
 		owner?: { uid: number; gid: number },
 	): Promise<void> {
 		const logFile = path.join(this.folder, `${name}.log`);
+		const start = async () => await this.startService(name, program, args, port, owner);
 		const log = fs.openSync(logFile, 'a');
 		const user = owner ? [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'] : [];
 		// It goes when the tests have died without stopping it.
@@ -188,7 +213,7 @@ export class Queue {
 			stdio: ['ignore', log, log],
 		});
 		fs.closeSync(log);
-		this.services.push(child);
+		this.services.set(name, { child, start });
 		for (const deadline = Date.now() + READY_MS; !(await listens(port)); await sleep(50)) {
 			if (child.exitCode !== null || Date.now() > deadline) {
 				throw new Error(`${name} did not start\n${fs.readFileSync(logFile, 'utf8').slice(-2_000)}`);

@@ -57,7 +57,7 @@ const fields = imageNodeFields(
 			default: 'data',
 			required: true,
 			placeholder: 'e.g. data, reference',
-			hint: 'The name of the input binary field containing the image. Separate several names with commas.',
+			hint: 'The name of the input binary field containing the image. Separate several names with commas; web addresses and file IDs (file-…) can be among them.',
 			displayOptions: { show: { imageSource: ['binary'] } },
 		},
 		{

@@ -1,4 +1,9 @@
-import { IMAGE_FIELD, type FormFile, type ImageRequest } from '../../gateway/protocol/requestPlan';
+import {
+	IMAGE_FIELD,
+	IMAGE_LIST,
+	type FormFile,
+	type ImageRequest,
+} from '../../gateway/protocol/requestPlan';
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import {
 	fileFrom,
@@ -27,7 +32,9 @@ export async function readFiles(
 	const additional = readAdditionalFiles(item);
 	const hasMask = item.options.has('mask');
 	const parts = additional.map((file) => file.part);
-	const ofImage = new Set([IMAGE_FIELD, 'image[]', run.gateway.account.imageFieldName]);
+	const { editFormat, imageFieldName } = run.gateway.account;
+	const imageName = editFormat === 'images' ? IMAGE_LIST : imageFieldName;
+	const ofImage = new Set([IMAGE_FIELD, 'image[]', imageName]);
 	refuseSameNames(item, request, [...ofImage], hasMask ? ['mask', ...parts] : parts);
 	const maxMb = item.options.number('maxDownloadMb');
 	const { label } = sourceField(item);
@@ -49,25 +56,36 @@ async function openImages(
 	refs: ImageRef[],
 	{ part, ...opening }: { part: string; label: string; maxMb: number; orOnly?: boolean },
 ): Promise<FormFile[]> {
+	const { editFormat } = run.gateway.account;
+	const id = refs.find((ref) => ref.kind === 'id');
+	if (id !== undefined && editFormat !== 'images') throw noFileIds(item, id.id);
 	const isSentAsIs = (ref: ImageRef) =>
-		ref.kind === 'address' && run.gateway.account.editFormat !== 'form';
+		ref.kind === 'id' || (ref.kind === 'address' && editFormat !== 'form');
 	const toOpen = refs.filter((ref) => !isSentAsIs(ref));
 	const images = await openImageRefs(item, run, toOpen, opening);
 	const opened = await Promise.all(
 		images.map(async (image) => await openFile(item, run, { ...image, part, imageOnly: true })),
 	);
-	return refs.flatMap((ref) =>
-		ref.kind === 'address' && isSentAsIs(ref) ? addressOnly(part, ref.url) : opened.splice(0, 1),
-	);
+	return refs.flatMap((ref) => {
+		if (ref.kind === 'id') return { ...withoutBytes(part, ref.id), fileId: ref.id };
+		const isAddress = ref.kind === 'address' && isSentAsIs(ref);
+		return isAddress ? { ...withoutBytes(part, ref.url), url: ref.url } : opened.splice(0, 1);
+	});
 }
 
-const addressOnly = (name: string, url: string): FormFile => ({
+const noFileIds = (item: ItemParameters, id: string): Error =>
+	item.refusal(
+		`"${id}" is no binary field of the item, and this edit takes no file IDs`,
+		"Enter the name of a binary field. If it is the ID of a file at the gateway, set 'Edit Format' under 'Gateway Settings' of the credential to 'JSON with a List of Images'.",
+	);
+
+/** A file that is named by its address or ID. */
+const withoutBytes = (name: string, place: string): FormFile => ({
 	name,
-	url,
 	fileName: '',
 	mimeType: '',
 	size: 0,
-	digest: url,
+	digest: place,
 	open: async function* () {
 		yield new Uint8Array();
 	},
@@ -107,7 +125,7 @@ function refuseSameNames(
 function sourceField(item: ItemParameters): ImageField & { name: string } {
 	return item.choice('imageSource', 'Image Source', ['binary', 'url']) === 'url'
 		? { name: 'imageUrl', label: 'Image URL', takes: 'addresses' }
-		: { name: 'imageBinaryProperty', label: 'Input Binary Field', takes: 'fields' };
+		: { name: 'imageBinaryProperty', label: 'Input Binary Field', takes: 'all' };
 }
 
 function readSources(item: ItemParameters): ImageRef[] {
@@ -118,7 +136,7 @@ function readSources(item: ItemParameters): ImageRef[] {
 /** The number of images to edit. @throws NodeOperationError if there are none */
 export const countImages = (item: ItemParameters): number => readSources(item).length;
 
-const MASK: ImageField = { label: 'Mask', takes: 'both' };
+const MASK: ImageField = { label: 'Mask', takes: 'all' };
 
 /** The option "Mask". @throws NodeOperationError unless it is one image */
 function readMask(item: ItemParameters): ImageRef[] {

@@ -9,6 +9,7 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { withoutUndefined } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
 import { isFinished } from '../../gateway/protocol/status';
+import { laterBill } from '../../gateway/responses/cost';
 import { isInline, type TaskState, taskKey } from '../../gateway/responses/task';
 import { GatewayError, withDetails } from '../../gateway/protocol/gatewayError';
 import { taskError } from '../../gateway/errors/taskErrors';
@@ -132,6 +133,7 @@ async function stateItems(
 	if (error !== undefined && state.group === 'success') throw error;
 	const { taskId, taskType, statusUrl, status, group, images, usage, response } = state;
 	const shown = group === 'success' ? images : [];
+	const bill = laterBill(state, facts);
 	const estimatedCost = costOf(facts, shown.length);
 	const { binary, errors } = await imageBinaries(run, shown, { ...facts, taskId }, target);
 	const isNone = errors.length > 0 && errors.length === shown.length;
@@ -139,8 +141,8 @@ async function stateItems(
 		const about = withOthers(reason, state);
 		if (!run.continuesOnFail) throw about;
 		// Only once for a task, so that sums are right.
-		const cost = isNone && index === 0 ? estimatedCost : undefined;
-		const told = { ...facts, charged: 'yes', estimatedCost: cost } as const;
+		const costs = isNone && index === 0 ? { estimatedCost, ...bill } : NO_COST;
+		const told = { ...facts, charged: 'yes', ...costs, requestId: state.requestId } as const;
 		return failedItem(run.node, about, target.itemIndex, told);
 	});
 	if (isNone) return failed;
@@ -154,6 +156,7 @@ async function stateItems(
 				status,
 				statusGroup: group,
 				...facts,
+				...bill,
 				estimatedCost,
 				finished: isFinished(group),
 				succeeded: group === 'success',
@@ -169,6 +172,9 @@ async function stateItems(
 	};
 	return [item, ...failed];
 }
+
+/** For all but one of several items of a request: sums would be too high. */
+const NO_COST = { estimatedCost: undefined, cost: undefined, costCurrency: undefined };
 
 /** The error of an image that can't be downloaded, with its task and the task's other images. */
 function withOthers(error: unknown, { taskId, taskType, status, images }: TaskState): unknown {

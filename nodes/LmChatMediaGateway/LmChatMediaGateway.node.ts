@@ -10,20 +10,26 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
 import type { StoredTurn } from '../../gateway/messages/thinkingHistory';
-import type { MessageSettings } from '../../gateway/messages/message';
-import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
+import { isThinkingOff, type MessageSettings } from '../../gateway/messages/message';
+import {
+	extraMessageFields,
+	lengthFields,
+	messageModelField,
+	modelOptions,
+	streamTimeout,
+} from '../shared/fields/messageFields';
 import { optionsField } from '../shared/fields/optionFields';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { searchModelsFor } from '../shared/models/modelChoice';
+import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
 import { forbiddenField, withoutFields, type Forbidden } from '../shared/parameters/requestFields';
 import { addHints, openRun } from '../shared/run/runContext';
-import { Messenger } from './messenger';
+import { Messenger } from '../../gateway/messages/messenger';
 import { withCompleteMessages, type AdaptedModel } from './completeMessages';
 import { GatewayChatModel } from './gatewayChatModel';
-import { ChatPaymentLog } from './chatPaymentLog';
 
 const STORED_TURNS = 'mediaGatewayChat';
 
@@ -49,11 +55,14 @@ export class LmChatMediaGateway implements INodeType {
 		outputNames: ['Model'],
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
 		properties: [
-			messageModelField,
+			{
+				...messageModelField,
+				description: `${messageModelField.description} n8n evaluates an expression for the first item only: for a model for each item, use the Message node or 'Loop Over Items'.`,
+			},
 			...lengthFields(
 				'Maximum number of tokens in one response, including thinking and tool calls',
 			),
-			optionsField(['extraFields', 'timeout'], modelOptions),
+			optionsField([], [...modelOptions, extraMessageFields, streamTimeout]),
 		],
 	};
 
@@ -72,19 +81,22 @@ export class LmChatMediaGateway implements INodeType {
 			if (!run.hints.has(hint)) addHints(context, [hint]);
 			run.hints.add(hint);
 		};
-		const payments = new ChatPaymentLog(context);
-		const messenger = new Messenger(run, storedTurns(context), payments, addHint);
+		if (hasOtherModels(context)) addHint(ONE_MODEL);
+		const messenger = new Messenger(run.gateway, storedTurns(context), addHint);
 		const { getParametersJsonSchema: schemaOf } = sdk;
 		const model = new GatewayChatModel({ run, settings, messenger, schemaOf, itemIndex });
 		// The SDK may have the types of another n8n version.
 		const owner = this as unknown as Parameters<typeof sdk.supplyModel>[0];
 		const closeFunction = async (): Promise<void> => {
-			await messenger.close();
+			messenger.close();
 			run.gateway.end();
 		};
 		const { response } = sdk.supplyModel(owner, model);
 		return {
-			response: withCompleteMessages(response as AdaptedModel, settings.model),
+			response: withCompleteMessages(response as AdaptedModel, {
+				name: settings.model,
+				thinks: !isThinkingOff(settings),
+			}),
 			closeFunction,
 		};
 	}
@@ -113,6 +125,20 @@ function readSettings(item: ItemParameters): MessageSettings {
 	if (error !== undefined) throw Object.assign(error, { functionality: 'configuration-node' });
 	const fields = Object.hasOwn(given, 'stream') ? { ...given, stream: false } : given;
 	return { ...readMessageSettings(item, fields), extraFields: withoutFields(fields, ['model']) };
+}
+
+const ONE_MODEL =
+	"'Model' gives other names for other items, but n8n evaluates it for the first item only: all messages went to that model. To use several, put the agent or chain into a 'Loop Over Items' with one item at a time, or use the Message node.";
+
+/** The number of items whose model is looked at. */
+const MOST_LOOKED_AT = 50;
+
+/** Whether an expression names another model for another item. */
+function hasOtherModels(context: IExecuteFunctions): boolean {
+	const modelOf = (_: unknown, itemIndex: number): string | undefined =>
+		attempt(() => new ItemParameters(context, itemIndex).optionalText('model', 'Model')?.trim());
+	const models = Array.from({ length: MOST_LOOKED_AT }, modelOf);
+	return new Set(models.filter((model) => model !== undefined)).size > 1;
 }
 
 /**

@@ -40,19 +40,19 @@ export interface AdaptedModel {
  * models give them. By itself it drops every block that it doesn't know, such as the images of n8n's
  * own agents and chains, and the choice of a tool, and makes a block of every text.
  *
- * @param name of the model at the gateway
+ * @param name of the model at the gateway, and whether it may think
  * @param toolChoice of the tools that the model has got
  */
 export function withCompleteMessages(
 	model: AdaptedModel,
-	name: string,
+	of: { name: string; thinks: boolean },
 	toolChoice?: unknown,
 ): AdaptedModel {
 	const { _generate: generate, _streamResponseChunks: stream, bindTools } = model;
 	const withChoice = (options: CallOptions): CallOptions =>
 		toolChoice === undefined ? options : { tool_choice: toolChoice, ...options };
 	logTokens(model.callbacks);
-	return Object.assign(model, loggedAs(name), {
+	return Object.assign(model, loggedAs(of.name), {
 		_generate: (async (messages, options, ...more) => {
 			const given = messages.map(wrapped);
 			const result = await generate.call(model, given, withChoice(options), ...more);
@@ -69,12 +69,17 @@ export function withCompleteMessages(
 		bindTools: ((tools, options) =>
 			withCompleteMessages(
 				bindTools.call(model, tools, options),
-				name,
+				of,
 				// An agent may bind its tools twice, the second time without a choice.
 				options?.tool_choice ?? toolChoice,
 			)) satisfies AdaptedModel['bindTools'],
 		withStructuredOutput: ((schema, config) =>
-			structuredOutput(model, schema, config)) satisfies AdaptedModel['withStructuredOutput'],
+			structuredOutput(
+				model,
+				schema,
+				config,
+				of.thinks,
+			)) satisfies AdaptedModel['withStructuredOutput'],
 		getNumTokens: (async (content) =>
 			Math.ceil(textLength(content) / BYTES_PER_TOKEN)) satisfies AdaptedModel['getNumTokens'],
 	});

@@ -7,15 +7,16 @@ import type {
 	StreamChunk,
 	Tool,
 } from '@n8n/ai-node-sdk';
-import { NodeOperationError } from 'n8n-workflow';
+import { NodeOperationError, type NodeApiError } from 'n8n-workflow';
 import { toConversation, type ChatPart } from '../../gateway/messages/chat';
 import type { ChatResponse } from '../../gateway/messages/chatResponse';
 import type { MessageSettings } from '../../gateway/messages/message';
 import { toolChoiceField, toolFields } from '../../gateway/messages/toolFields';
+import { withOwnNames, type WireNames } from '../../gateway/messages/wireNames';
 import { nodeError } from '../shared/run/nodeErrors';
 import { RunEnded } from '../../gateway/protocol/runEnded';
 import type { Run } from '../shared/run/runContext';
-import type { ChatRequest, Messenger } from './messenger';
+import type { ChatRequest, Messenger } from '../../gateway/messages/messenger';
 
 /** The parts that all copies of a model share; each copy has its own tools. */
 export interface Session {
@@ -119,11 +120,14 @@ export class GatewayChatModel implements ChatModel {
 	): Promise<ChatResponse> {
 		const { run, messenger, itemIndex } = this.session;
 		const signals = [config.abortSignal, config.signal, abandoned];
+		const names: WireNames = new Map();
 		try {
-			return await messenger.send(this.requestOf(messages, config, onText !== undefined), {
+			const request = this.requestOf(messages, config, onText !== undefined, names);
+			const response = await messenger.send(request, {
 				signals: signals.filter((signal) => signal !== undefined),
 				onText,
 			});
+			return { ...response, parts: response.parts.map((part) => withNames(part, names)) };
 		} catch (error) {
 			if (error instanceof RunEnded) {
 				// The engine recognizes a Stop only by the word "canceled".
@@ -132,16 +136,23 @@ export class GatewayChatModel implements ChatModel {
 					itemIndex,
 				});
 			}
-			throw nodeError(run.node, error, { itemIndex });
+			throw inOneText(nodeError(run.node, error, { itemIndex }));
 		}
 	}
 
-	private requestOf(messages: Message[], config: CallConfig, streamed: boolean): ChatRequest {
+	/** @param names gets the names of tools and their properties that are changed for the endpoint */
+	private requestOf(
+		messages: Message[],
+		config: CallConfig,
+		streamed: boolean,
+		names: WireNames,
+	): ChatRequest {
 		const { settings, schemaOf } = this.session;
 		const stopSequences = config.stopSequences ?? config.stop ?? [];
 		// Tools that a provider runs itself don't go to the gateway.
 		const functions = this.tools.filter((tool) => tool.type === 'function');
-		const tools = toolFields(functions.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) })));
+		const described = functions.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) }));
+		const tools = toolFields(described, names);
 		return {
 			...settings,
 			...toConversation(messages),
@@ -155,6 +166,21 @@ export class GatewayChatModel implements ChatModel {
 			stream: streamed ? true : undefined,
 		};
 	}
+}
+
+/** The error, whose description says what happened, because a chat shows nothing else of it. */
+function inOneText(error: NodeApiError | NodeOperationError) {
+	const end = /[.!?]$/.test(error.message) ? '' : '.';
+	error.description = `${error.message}${end} ${error.description ?? ''}`.trim();
+	return error;
+}
+
+/** A call of a tool with the agent's own names. */
+function withNames(part: ChatPart, names: WireNames): ChatPart {
+	if (part.type !== 'tool-call' || names.size === 0) return part;
+	const { toolName, input } = part;
+	const own = withOwnNames(JSON.parse(input), names);
+	return { ...part, toolName: names.get(toolName) ?? toolName, input: JSON.stringify(own) };
 }
 
 function chunksOf(part: ChatPart): StreamChunk[] {

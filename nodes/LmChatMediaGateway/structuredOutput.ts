@@ -10,7 +10,10 @@ export interface Answer {
 }
 
 interface ToolModel {
-	bindTools(tools: unknown[]): { pipe(step: (answer: Answer) => unknown): unknown };
+	bindTools(
+		tools: unknown[],
+		options?: { tool_choice?: unknown },
+	): { pipe(step: (answer: Answer) => unknown): unknown };
 }
 
 /** LangChain's settings for structured output, of which only these are looked at. */
@@ -20,20 +23,22 @@ export interface OutputConfig {
 }
 
 /**
- * The model with a response in the fields of a schema, which it gives as the input of a tool. The
- * tool isn't forced, because thinking rules that out.
+ * The model with a response in the fields of a schema, which it gives as the input of a tool.
  *
  * LangChain's own method accepts only what was streamed, and fails after a complete response is paid.
  *
  * @param schema of Zod or JSON
+ * @param thinks whether the model may think, which rules out to force the tool
  */
 export function structuredOutput(
 	model: ToolModel,
 	schema: { description?: string },
 	{ name = 'extract', includeRaw = false }: OutputConfig = {},
+	thinks = true,
 ): unknown {
 	const { description = 'Takes the answer. Call it to answer.' } = schema;
-	return model.bindTools([{ name, description, schema }]).pipe((answer) => {
+	const forced = thinks ? undefined : { tool_choice: name };
+	return model.bindTools([{ name, description, schema }], forced).pipe((answer) => {
 		const call = answer.tool_calls?.find((one) => one.name === name);
 		// A prompt may ask for JSON in the text.
 		const inText = call === undefined ? jsonInText(answer.text) : undefined;

@@ -1,10 +1,11 @@
-import { addressBlock, bytesBlock } from '../../gateway/messages/messageFiles';
+import { addressBlock, bytesBlock, isRefusedImage, SVG } from '../../gateway/messages/messageFiles';
 import type { FormFile } from '../../gateway/protocol/requestPlan';
 import type { JsonObject } from '../../util/json';
+import { quote } from '../../util/text';
 import { MB } from '../../util/megabyte';
 import type { ImageRef } from '../shared/images/imageRefs';
 import { openFile, openImageRefs, readImageRefs } from '../shared/images/inputFiles';
-import type { ItemParameters } from '../shared/parameters/itemParameters';
+import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
 
 /** An image or a document of a message. */
@@ -22,13 +23,19 @@ const LABEL = 'Images';
 
 /**
  * The files in the field "Images" in order: binary fields of the item, and web addresses, which the
- * gateway loads.
+ * gateway loads. None if an expression gives none for this item.
  *
  * @throws NodeOperationError if one is missing, empty, or neither an image nor a PDF document, or if
  *   they are too large
  */
 export async function readMessageFiles(item: ItemParameters, run: Run): Promise<MessageFile[]> {
-	const refs = readImageRefs(item, item.value('images'), { label: LABEL, takes: 'both' });
+	const given = item.value('images');
+	const isNone = isEmpty(given) || (Array.isArray(given) && given.length === 0);
+	if (isNone && item.isExpression('images')) {
+		run.hints.add(`Where '${LABEL}' is empty, the message was sent without an image.`);
+		return [];
+	}
+	const refs = readImageRefs(item, given, { label: LABEL, takes: 'both' });
 	const orOnly = refs.length === 1;
 	const files = await Promise.all(
 		refs.map(async (ref): Promise<MessageFile> => {
@@ -54,7 +61,20 @@ async function readFile(
 	const [image = { binary: {}, label: LABEL }] = await openImageRefs(item, run, [ref], opening);
 	const upload = { ...image, part: '', imageOnly: true, orPdf: true };
 	const file = await openFile(item, run, upload);
+	if (isRefusedImage(file.mimeType)) {
+		throw item.refusal(
+			`${image.label} has the type ${file.mimeType}, which models don't take`,
+			`It is "${quote(file.fileName)}". Convert it to PNG or JPEG, e.g. with the Edit Image node.`,
+		);
+	}
+	if (file.mimeType === SVG) return { block: { type: 'text', text: String(await bytesOf(file)) } };
 	return { block: bytesBlock(file.mimeType, file.digest), file };
+}
+
+async function bytesOf({ open }: FormFile): Promise<Buffer> {
+	const chunks: Uint8Array[] = [];
+	for await (const chunk of open()) chunks.push(chunk);
+	return Buffer.concat(chunks);
 }
 
 /** The blocks of files with their bytes. */
@@ -62,8 +82,6 @@ export const blocksWithBytes = async (files: MessageFile[]): Promise<JsonObject[
 	await Promise.all(
 		files.map(async ({ block, file }) => {
 			if (file === undefined) return block;
-			const chunks: Uint8Array[] = [];
-			for await (const chunk of file.open()) chunks.push(chunk);
-			return bytesBlock(file.mimeType, Buffer.concat(chunks).toString('base64'));
+			return bytesBlock(file.mimeType, (await bytesOf(file)).toString('base64'));
 		}),
 	);

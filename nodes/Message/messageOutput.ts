@@ -1,8 +1,9 @@
 import { withoutUndefined, type JsonObject } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
-import { CUT_OFF, readJsonOf } from '../../gateway/messages/jsonResponse';
+import { readJsonOf } from '../../gateway/messages/jsonResponse';
 import { readMessage, type MessageResponse, type Turn } from '../../gateway/messages/message';
-import { missingTextHint } from '../../gateway/messages/missingText';
+import { responseHint } from '../../gateway/messages/responseHint';
+import type { Bill } from '../../gateway/responses/cost';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 
 /** How an item wants the response to its message. */
@@ -22,35 +23,39 @@ export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
 	keepImages: item.options.switch('keepImages', 'Keep Images in Messages', false),
 });
 
-/** What a person should know of a response; undefined if it is as it should be. */
-export function responseHint(message: JsonObject): string | undefined {
-	const { stopReason = '' } = readMessage(message) ?? {};
-	return CUT_OFF.has(stopReason)
-		? "A response was cut off at 'Max Tokens'."
-		: missingTextHint(message);
-}
-
 /**
  * The output of a message.
  *
  * @param turns the conversation that was sent, as the output shows it
+ * @param about what was billed, and whether it is for an agent
  * @throws GatewayError if the response isn't the JSON that it must be
  */
 export function messageOutput(
 	message: JsonObject,
 	turns: Turn[],
 	{ simplify, jsonField }: MessageTarget,
-	forTool: boolean,
+	{ forTool, bill }: { forTool: boolean; bill: Bill },
 ): JsonObject {
 	const response = readMessage(message);
 	if (response === undefined) return message;
 	const hint = responseHint(message);
 	const json = jsonField === undefined ? {} : { [jsonField]: readJsonOf(response, hint) };
-	const output = simplify ? simplified(response, json, turns, forTool) : { ...message, ...json };
+	const output = simplify
+		? { ...simplified(response, json, turns, forTool), ...(forTool ? {} : withoutUndefined(bill)) }
+		: unsimplified(message, json);
 	// An agent sees no hints.
 	if (forTool)
 		return withoutInlineImages(withoutUndefined({ ...output, note: hint })) as JsonObject;
 	return output;
+}
+
+/**
+ * The response as it came. n8n takes an item with an `error` for a failed one, whatever is in it, and
+ * with Retry On Fail would pay for it again.
+ */
+function unsimplified({ error, ...message }: JsonObject, json: JsonObject): JsonObject {
+	const isNone = error === undefined || error === null || error === false;
+	return withoutUndefined({ ...message, ...json, [isNone ? 'error' : 'responseError']: error });
 }
 
 /** The simplified response, with the conversation so far for the next turn. */

@@ -7,7 +7,12 @@ import {
 import { joinTurns, withoutBlanks } from '../../gateway/messages/sentTurns';
 import { isJsonObject, parseJson, type JsonObject } from '../../util/json';
 import type { PayingField } from '../shared/fields/choices';
-import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
+import {
+	extraMessageFields,
+	lengthFields,
+	messageModelField,
+	modelOptions,
+} from '../shared/fields/messageFields';
 import { optionsField, simplifyField } from '../shared/fields/optionFields';
 import { isEmpty, shown, type ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
@@ -50,7 +55,7 @@ export const messageFields: PayingField[] = [
 		required: true,
 		placeholder: 'e.g. data',
 		description:
-			'Names of input binary fields or web addresses of images or PDF documents, separated by commas. The model gets them before the prompt. The gateway loads web addresses itself.',
+			'Names of input binary fields or web addresses of images or PDF documents, separated by commas. The model gets them before the prompt. The gateway loads web addresses itself. Where an expression gives nothing, the prompt is sent alone.',
 		displayOptions: { show: { input: ['image'] } },
 	},
 	{
@@ -60,9 +65,9 @@ export const messageFields: PayingField[] = [
 		type: 'string',
 		typeOptions: { rows: 4 },
 		default: '',
-		required: true,
 		placeholder: 'e.g. Describe this product in two sentences',
-		description: 'Message to send to the model',
+		description:
+			"Message to send to the model. Leave it empty to let the model go on with its last message in 'History'.",
 		displayOptions: { show: { input: ['prompt'] } },
 	},
 	{
@@ -131,9 +136,10 @@ export const messageFields: PayingField[] = [
 	),
 	simplifyField,
 	optionsField(
-		['concurrency', 'extraFields', 'requestsPerSecond', 'timeout'],
+		['concurrency', 'requestsPerSecond', 'timeout'],
 		[
 			...modelOptions,
+			extraMessageFields,
 			{
 				displayName: 'History',
 				name: 'history',
@@ -206,7 +212,7 @@ export interface MessageDraft {
  */
 export function readMessageDraft(item: ItemParameters): MessageDraft {
 	const extraFields = readExtraFields(item);
-	const history = item.options.value('history');
+	const given = item.options.value('history');
 	const setsMessages = Object.hasOwn(extraFields, 'messages');
 	if (setsMessages && readInputKind(item) === 'image') {
 		throw item.refusal(
@@ -214,16 +220,18 @@ export function readMessageDraft(item: ItemParameters): MessageDraft {
 			"The images wouldn't be sent. Set 'Input' to 'JSON' and put all into 'Messages (JSON)'.",
 		);
 	}
+	const isNew = setsMessages || isEmpty(given);
+	const history = isNew ? [] : readConversation(item, 'History', given);
 	return {
 		settings: {
 			...readMessageSettings(item, extraFields),
 			system: item.options.optionalText('system', 'System Prompt'),
 			extraFields: withoutFields(extraFields, ['model', 'messages']),
 		},
-		history: setsMessages || isEmpty(history) ? [] : readConversation(item, 'History', history),
+		history,
 		added: setsMessages
 			? readConversation(item, 'messages in Extra Fields', extraFields.messages, true)
-			: readInput(item),
+			: readInput(item, history),
 	};
 }
 
@@ -249,9 +257,12 @@ function withFileBlocks(turns: Turn[], blocks: JsonObject[]): Turn[] {
 	return [...turns.slice(0, -1), { role, content: [...blocks, ...text] }];
 }
 
-function readInput(item: ItemParameters): Turn[] {
+/** @param history after which an empty prompt lets the model go on */
+function readInput(item: ItemParameters, history: Turn[]): Turn[] {
 	switch (readInputKind(item)) {
 		case 'prompt': {
+			const goesOn = history.at(-1)?.role === 'assistant';
+			if (goesOn && item.optionalText('prompt', 'Prompt') === undefined) return [];
 			const content = item.text('prompt', 'Prompt', 'Enter a message for the model.');
 			return [{ role: 'user', content }];
 		}

@@ -1,11 +1,20 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { messageHints } from '../../gateway/errors/messageAdvice';
-import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/messages/message';
+import {
+	hintsOf,
+	planMessage,
+	promptOf,
+	readMessage,
+	type Turn,
+} from '../../gateway/messages/message';
 import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
 import type { PaidPlan } from '../../gateway/protocol/requestPlan';
-import { requestFingerprint } from '../../gateway/protocol/fingerprint';
 import { paidBefore, pay } from '../../gateway/pay';
+import { requestFingerprint } from '../../gateway/protocol/fingerprint';
+import { responseHint } from '../../gateway/messages/responseHint';
+import { laterBill, readBill } from '../../gateway/responses/cost';
+import { readRequestId } from '../../gateway/responses/requestId';
+import { layersOf } from '../../gateway/responses/responseFields';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -17,12 +26,7 @@ import type { RequestFacts } from '../shared/run/requestFacts';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { blocksWithBytes, readMessageFiles } from './messageImages';
-import {
-	messageOutput,
-	readMessageTarget,
-	responseHint,
-	type MessageTarget,
-} from './messageOutput';
+import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
 import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
 import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
 
@@ -110,6 +114,13 @@ async function prepareMessage(
 	const draft = readMessageDraft(item);
 	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptOf(draft.added) });
 	const files = readInputKind(item) === 'image' ? await readMessageFiles(item, run) : [];
+	if (
+		readInputKind(item) === 'image' &&
+		files.length === 0 &&
+		promptOf(draft.added) === undefined
+	) {
+		throw item.refusal('The item has neither an image nor a prompt', 'Give it one of them.');
+	}
 	const request = messageRequest(
 		draft,
 		files.map(({ block }) => block),
@@ -118,7 +129,7 @@ async function prepareMessage(
 		request,
 		files.flatMap(({ file }) => file ?? []),
 	);
-	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
+	hintsOf(request).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
 	const account = run.gateway.account.id;
 	paymentLog.identify(itemIndex, account, requestFingerprint(plan, account));
@@ -128,7 +139,7 @@ async function prepareMessage(
 		target.keepImages
 			? messageRequest(draft, await blocksWithBytes(files)).messages
 			: withoutFiles(request.messages, fileOf);
-	return { kind: 'send', itemIndex, target, plan, showTurns };
+	return { kind: 'send', itemIndex, target, plan: { ...plan, item: itemIndex }, showTurns };
 }
 
 /** Does the job of an item. @returns its output item */
@@ -138,10 +149,12 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 	if (job.kind === 'paid') paidBefore(paymentLog, itemIndex);
 	else await sendMessage(batch, job);
 	// As recorded with the payment: the conversation of this try may differ.
-	const { message = {}, turns = [] } = paymentLog.resultOf(itemIndex);
+	const paid = paymentLog.resultOf(itemIndex);
+	const { message = {}, turns = [] } = paid;
 	const hint = responseHint(message);
 	if (hint !== undefined) run.hints.add(run.gateway.account.withoutKeyInContent(hint));
-	const json = messageOutput(message, turns, target, run.isTool);
+	const about = { forTool: run.isTool, bill: laterBill(paid, {}) };
+	const json = messageOutput(message, turns, target, about);
 	// A copy, because the turns belong to the input and the response to the record of payments.
 	return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 }
@@ -151,9 +164,10 @@ async function sendMessage(
 	{ itemIndex, plan, showTurns }: SendJob,
 ): Promise<PaymentResult> {
 	const turns = await showTurns();
-	return await pay(run.gateway.payer(), paymentLog, itemIndex, plan, ({ json }) => {
+	return await pay(run.gateway.payer(), paymentLog, itemIndex, plan, ({ json, headers }) => {
 		if (readMessage(json) === undefined) return undefined;
-		addMessage(tally, json);
-		return { message: json, turns };
+		const bill = readBill(layersOf(json), headers);
+		addMessage(tally, json, bill);
+		return { message: json, turns, requestId: readRequestId(headers), ...bill };
 	});
 }

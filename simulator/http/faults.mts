@@ -60,7 +60,15 @@ function strikes(armed: Armed, target: Target): boolean {
 
 /** Whether the request is handled, and so perhaps charged, although its response is spoilt. */
 export function handlesFirst(fault: Fault): boolean {
-	const after = ['cutAfter', 'silence', 'unknownStatus', 'noImages', 'wrongType', 'drip'];
+	const after = [
+		'cutAfter',
+		'cutSilent',
+		'silence',
+		'unknownStatus',
+		'noImages',
+		'wrongType',
+		'drip',
+	];
 	return fault.charged === true || after.includes(fault.kind);
 }
 

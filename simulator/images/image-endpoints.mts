@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { imageAccount } from '../http/accounts.mjs';
@@ -34,7 +35,7 @@ export async function edit(
 	request: FastifyRequest,
 	record: ReceivedRequest,
 ): Promise<ParsedRequest> {
-	if (context.options.edits === 'json') {
+	if (context.options.edits === 'json' || context.options.edits === 'images') {
 		if (request.isMultipart()) throw refusal(415, 'the body must be application/json');
 		const sent = isRecord(request.body) ? request.body : {};
 		record.body = small(request.body);
@@ -79,7 +80,8 @@ export function query(
 			}
 			// By the same moment: its time may have ended since the request came.
 			const status = context.tasks.status(task, settled);
-			return json(taskBody(task, status, settled, origin(request)));
+			const body = taskBody(task, status, settled, origin(request));
+			return json({ ...body, ...(body.data && billFor(context, body.data.length)) });
 		},
 	};
 }
@@ -135,9 +137,15 @@ function order(
 					: directives.seconds * 1000;
 			const result = () => {
 				const created = Math.floor(context.now() / 1000);
-				return json({ created, data: directives.empty ? [] : addressed(images, origin(request)) });
+				const data = directives.empty ? [] : addressed(images, origin(request));
+				return { created, data, ...billFor(context, images.length) };
 			};
-			return ms > 0 ? sleep(ms, undefined, { signal: context.closing }).then(result) : result();
+			if (fields.stream === true || fields.stream === 'true') {
+				return streamed(context, kind, ms, result);
+			}
+			return ms > 0
+				? sleep(ms, undefined, { signal: context.closing }).then(() => json(result()))
+				: json(result());
 		}
 		const model = checked.model.model;
 		const { id } = context.tasks.add({ kind, account, model, prompt, images });
@@ -148,7 +156,44 @@ function order(
 	return { call: asynchronous ? 'submit' : 'sync', prompt, settled: !asynchronous, respond };
 }
 
-function taskBody(task: Task, status: string, settled: boolean, from: string): unknown {
+/** Images as events, after comments that keep the line open while they are made. */
+function streamed(
+	{ options, closing }: ServerContext,
+	kind: TaskKind,
+	ms: number,
+	result: () => { created: number; data: { url: string }[]; usage?: { cost: number } },
+): GatewayResponse {
+	const { keepAliveMs = 1000 } = options;
+	const body = async function* (): AsyncGenerator<string> {
+		yield ': keep-alive\n\n';
+		for (let left = ms; left > 0; left -= keepAliveMs) {
+			await sleep(Math.min(left, keepAliveMs), undefined, { signal: closing });
+			yield ': keep-alive\n\n';
+		}
+		const { data, ...rest } = result();
+		const type = `image_${kind === 'edit' ? 'edit' : 'generation'}.completed`;
+		for (const image of data) {
+			yield `event: ${type}\ndata: ${JSON.stringify({ type, ...rest, ...image })}\n\n`;
+		}
+	};
+	return { status: 200, type: 'text/event-stream; charset=utf-8', body: Readable.from(body()) };
+}
+
+/** What so many images have cost, where the gateway bills. */
+function billFor({ options: { bill } }: ServerContext, images: number) {
+	if (bill === undefined) return {};
+	return { usage: { cost: Number((bill * images).toFixed(12)) } };
+}
+
+interface TaskBody {
+	id: string;
+	status: string;
+	created?: number;
+	data?: { url: string }[];
+	error?: { message: string; type: string };
+}
+
+function taskBody(task: Task, status: string, settled: boolean, from: string): TaskBody {
 	const { id } = task;
 	if (!settled) return { id, status };
 	switch (outcome(status)) {

@@ -59,14 +59,19 @@ export async function readForm(request: FastifyRequest): Promise<Form> {
  * only a hash is known.
  */
 export function filesIn(body: Record<string, unknown>): Upload[] {
-	return ['image', 'mask'].flatMap((field) => {
-		const values = [body[field] ?? []].flat() as unknown[];
+	return ['image', 'images', 'mask'].flatMap((name) => {
+		const field = name === 'images' ? 'image' : name;
+		const values = [body[name] ?? []].flat() as unknown[];
 		return values.map((value) => uploadOf(field, value));
 	});
 }
 
 function uploadOf(field: string, value: unknown): Upload {
-	const url = typeof value === 'string' ? value : (value as { url?: unknown } | null)?.url;
+	const named = value as { url?: unknown; image_url?: unknown; file_id?: unknown } | null;
+	const given = typeof value === 'string' ? value : (named?.url ?? named?.image_url);
+	// A file that was uploaded earlier is taken for any.
+	const url =
+		given ?? (named?.file_id === undefined ? undefined : `https://files/${named.file_id}`);
 	const data = /^data:([\w/+.-]+);base64,/.exec(String(url));
 	if (data === null && !/^https?:/.test(String(url))) throw refusal(400, `${field} has no image`);
 	const mimeType = data?.[1] ?? 'image/png';

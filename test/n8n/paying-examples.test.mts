@@ -1,4 +1,5 @@
 import type { Gateway } from '../../simulator/gateway.mjs';
+import { createDataTable, selectTable } from '../../harness/server/data-table.mjs';
 import {
 	itemsOf,
 	readExample,
@@ -71,6 +72,19 @@ async function pageShows(address: string, text: string): Promise<boolean> {
 		[', also where an execution waits in the database', true],
 	])('daily-budget spends no more than its limit%s', async (_, waits) => {
 		await spendDailyBudget(server, gateway, credentials, waits);
+	});
+
+	it('daily-budget starts with its button, and writes down what that cost', async () => {
+		const table = await createDataTable(server, 'daily-budget-button', {
+			day: 'string',
+			cost: 'number',
+		});
+		const id = await store('daily-budget', (workflow) => selectTable(workflow, table));
+		const started = await server.runManually(id, 'When clicking ‘Execute workflow’');
+		const execution = await server.settled(started);
+		expect(itemsOf(execution, 'Images')).toHaveLength(2);
+		expect(await table.rows()).toMatchObject([{ cost: 0.08 }]);
+		expect(gateway.paid).toBe(2);
 	});
 
 	it('image-api answers at once, and has the result at its second address', async () => {

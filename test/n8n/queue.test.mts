@@ -118,6 +118,107 @@ if (missing) console.warn(missing);
 		}
 	}
 
+	describe('the only worker ends, or a service is away', () => {
+		const prompts = ['a fox', 'an owl', 'a hare [slow 20]'];
+		/** More than n8n waits for: what comes then is over, or comes again. */
+		const HELD_MS = 8000;
+		let tests = 0;
+
+		/** A run of one node that is stored. */
+		async function startRun(): Promise<string> {
+			gateway.reset();
+			gateway.setFaults([]);
+			for (const worker of queue.workers.slice(1)) await worker.stop();
+			if (!queue.workers[0]!.runs) await queue.workers[0]!.start();
+			const submit = { mode: 'wait', options: { surviveRestarts: true, maxWait: 400 } };
+			const path = `only-${(tests += 1)}`;
+			const { id } = await main.createWorkflow(batchWorkflow({ path, credentials, submit }));
+			await main.activate(id);
+			await main.runWebhook(path, { prompts });
+			return id;
+		}
+
+		/** Where a run is when something ends: each resolves once it is there. */
+		const POINTS = {
+			'in the submits': async () => {
+				gateway.setFaults([{ call: 'submit', kind: 'latency', ms: HELD_MS, after: 1 }]);
+				while (gateway.paid === 0) await pause(50);
+			},
+			'between checks': async (outer: string) => void (await stored(outer)),
+			'in a check': async (outer: string) => {
+				await stored(outer);
+				gateway.setFaults([{ call: 'poll', kind: 'latency', ms: HELD_MS }]);
+				while (gateway.count('poll') === 0) await pause(50);
+			},
+			'in the last check': async (outer: string) => {
+				await stored(outer);
+				gateway.setFaults([{ call: 'download', kind: 'latency', ms: HELD_MS }]);
+				while (gateway.count('download') === 0) await pause(50);
+			},
+		};
+
+		const stored = async (outer: string) =>
+			await main.until(outer, (status) => status === 'waiting');
+
+		/** Images, failed items that lead to them, or an error: nothing else is the end of a run. */
+		async function expectHonestEnd(outer: string): Promise<Execution> {
+			const execution = await main.settled(outer, 400_000);
+			expect(gateway.paid).toBeLessThanOrEqual(prompts.length);
+			if (execution.status !== 'success') return execution;
+			const items = itemsOf(execution, 'Submit');
+			expect(items).toHaveLength(prompts.length);
+			for (const { json, binary } of items) {
+				const leads = json.error !== undefined && json.details.taskId !== undefined;
+				expect(binary !== undefined || leads).toBe(true);
+			}
+			return execution;
+		}
+
+		async function endAt(point: keyof typeof POINTS, end: () => Promise<void>) {
+			const workflowId = await startRun();
+			const outer = await outermost(workflowId);
+			await POINTS[point](outer);
+			await end();
+			gateway.setFaults([]);
+			if (!queue.workers[0]!.runs) await queue.workers[0]!.start();
+			return await expectHonestEnd(outer);
+		}
+
+		it('an orderly end in the last check, and a start: every image is there', async () => {
+			const worker = queue.workers[0]!;
+			const execution = await endAt('in the last check', async () => await worker.stop());
+			expect(execution.status).toBe('success');
+			const items = itemsOf(execution, 'Submit');
+			expect(items.map(({ json }: Json) => json.prompt)).toEqual(prompts);
+			for (const { binary } of items) expect(binary).toHaveProperty('data');
+			expect(gateway.paid).toBe(prompts.length);
+		});
+
+		it('the database is away for 10 s in the submits: the run is stored after it', async () => {
+			const away = async () => await queue.outage('postgres', 10_000);
+			const execution = await endAt('in the submits', away);
+			expect(gateway.paid).toBe(prompts.length);
+			expect(execution.status).toBe('success');
+		});
+
+		const NIGHTLY = process.env.MEDIA_GATEWAY_TEST_RESTARTS !== undefined;
+		const ENDS: Record<string, () => Promise<void>> = {
+			SIGTERM: async () => await queue.workers[0]!.stop(),
+			SIGKILL: async () => await queue.workers[0]!.stop('SIGKILL'),
+			'main restarts': async () => await main.restart(),
+			'PostgreSQL is away': async () => await queue.outage('postgres', 10_000),
+			'Redis is away': async () => await queue.outage('redis', 15_000),
+		};
+		const matrix = Object.keys(POINTS).flatMap((point) =>
+			Object.keys(ENDS).map((end) => [point as keyof typeof POINTS, end] as const),
+		);
+		(NIGHTLY ? it.each(matrix) : it.skip.each(matrix))('%s: %s', async (point, end) => {
+			const { status } = await endAt(point, ENDS[end]!);
+			console.log(`${point}: ${end}: ${status}`);
+			if (!main.runs) await main.start();
+		});
+	});
+
 	describe('a worker is killed in mid-wait', () => {
 		const prompts = ['a fox', 'a boat [slow 60]', 'a castle [slow 100]'];
 		let parked: Execution;
@@ -128,6 +229,8 @@ if (missing) console.warn(missing);
 
 		beforeAll(async () => {
 			gateway.reset();
+			gateway.setFaults([]);
+			for (const worker of queue.workers) if (!worker.runs) await worker.start();
 			const [first, second] = queue.workers as [N8nServer, N8nServer];
 			const ids = await Promise.all([
 				createWorkflow('parked', {

@@ -8,8 +8,10 @@ import {
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
+import { createDataTable, selectTable } from '../../harness/server/data-table.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { openMailbox } from './mailbox.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
 const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
@@ -76,16 +78,19 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		return { id, executionId, page, waiting };
 	}
 
-	it('edit-by-form takes a photo and gives the edited one back', async () => {
+	it('edit-by-form takes a photo and shows the edited one', async () => {
 		const { id, executionId, page, waiting } = await sendForm('Make it night');
 		expect(page).toContain('Here it is');
-		// The page takes the file and then tells n8n that it is done.
+		// The page tells n8n that it is done.
 		await fetch(waiting, { method: 'POST' });
 		const execution = await server.settled(executionId);
 		expect(execution.status).toBe('success');
 		const [edited] = itemsOf(execution, 'Edit the photo');
 		expect(edited.json).toMatchObject({ taskType: 'edit', prompt: 'Make it night' });
-		expect(page).toContain(encodeURIComponent(`"fileName":"${edited.binary.data.fileName}"`));
+		const { data } = edited.binary;
+		const shown = /<img [^>]*src="data:image\/png;base64,([^"]+)"/.exec(page)?.[1] ?? '';
+		expect(Buffer.from(shown, 'base64')).toEqual(await server.binary(data));
+		expect(page).toContain(`download="${data.fileName}"`);
 		expect(gateway.paidByPrompt).toEqual({ 'Make it night': 1 });
 		await server.deactivate(id);
 	});
@@ -113,6 +118,43 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 			{ sku: 'A-103', reason: expect.stringContaining('9999x9999'), taskId: '' },
 		]);
 		expect(gateway.paid).toBe(3);
+		const [{ json: report }] = itemsOf(execution, 'Report') as [Json];
+		expect(report).toMatchObject({ images: 3, failed: 1, cost: 0.12 });
+		expect(report.reasons).toMatch(/^1 × .*9999x9999/);
+	});
+
+	it('nightly-batch mails and keeps its report, also if all rows fail', async () => {
+		const mailbox = await openMailbox();
+		const smtp = await server.createCredential({
+			type: 'smtp',
+			name: 'Mailbox',
+			data: { host: '127.0.0.1', port: mailbox.port, secure: false, disableStartTls: true },
+		});
+		const table = await createDataTable(server, `reports ${version}`, {
+			night: 'string',
+			images: 'number',
+			failed: 'number',
+			cost: 'number',
+			reasons: 'string',
+		});
+		gateway.setFaults([{ call: 'submit', kind: 'status', status: 400 }]);
+		const id = await store('nightly-batch', (workflow) => {
+			selectTable(workflow, table);
+			for (const node of workflow.nodes) {
+				delete node.disabled;
+				if (node.name === 'Mail the report') node.credentials = { smtp };
+			}
+		});
+		const execution = await run(id, 'Every night at two').finally(() => gateway.setFaults([]));
+		expect(execution.status).toBe('success');
+		const [{ json: report }] = itemsOf(execution, 'Report') as [Json];
+		expect(report).toMatchObject({ images: 0, failed: 4, cost: null });
+		expect(report.html.match(/<td>A-10\d<\/td>/g)).toHaveLength(4);
+		expect(report.html.match(/<td>no<\/td>/g)).toHaveLength(4);
+		expect(await table.rows()).toMatchObject([{ images: 0, failed: 4, reasons: report.reasons }]);
+		expect(mailbox.mails()).toEqual([expect.stringContaining('Subject: 0 images, 4 failed rows')]);
+		await mailbox.close();
+		expect(gateway.paid).toBe(0);
 	});
 
 	it('submit-now-collect-later collects what was submitted before a crash', async () => {

@@ -19,14 +19,8 @@ export async function sendBy(client: Client, plan: RequestPlan): Promise<GoodRes
 }
 
 /** Sends a plan, free or paid, and returns how it has ended. */
-export const sentBy = async (
-	client: Client,
-	plan: RequestPlan,
-	isForPaid?: boolean,
-): Promise<Sent> =>
-	plan.paid
-		? await client['requestWithRetries'](plan, undefined, false)
-		: await client.request(plan as FreePlan, { isForPaid });
+export const sentBy = async (client: Client, plan: RequestPlan): Promise<Sent> =>
+	plan.paid ? await client['requestWithRetries'](plan) : await client.request(plan as FreePlan);
 
 /** A payer whose gateway responds with this JSON. */
 export const payerFor = (json: () => object): Payer => ({

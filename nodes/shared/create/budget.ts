@@ -11,8 +11,8 @@ import type { Tally } from '../run/tally';
 const KEY = 'mediaGatewayBudget';
 
 /**
- * The option Budget: the maximum estimated cost of a node in one execution, by the published
- * prices.
+ * The option Budget: the maximum cost of a node in one execution: what it has spent, by the gateway's
+ * bills where they are known, and the estimates of what it is about to send.
  *
  * The sum is stored in the node's context, which all tries of Retry On Fail, all rounds of a loop
  * and all calls of a tool in an execution share. Costs are added before anything is sent, so that
@@ -69,7 +69,9 @@ export class Budget {
 		const overrun = this.overrun(cost, requests);
 		const count = counted(requests, 'request');
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
-		const budget = this.isSet ? `; budget ${this.amount}` : '';
+		const spent = this.spent();
+		const left = spent > 0 ? `, of which ${spent} is spent, by bills where they are known` : '';
+		const budget = this.isSet ? `; budget ${this.amount}${left}` : '';
 		const failures = failed === 0 ? '' : `; ${counted(failed, 'item')} failed`;
 		const isRefused = overrun !== undefined || (this.isSet && priced < requests);
 		const end = isRefused ? ': would be refused' : '';
@@ -108,10 +110,13 @@ export class Budget {
 		});
 	}
 
-	/** Replaces the reserved amount by the cost of the requests that this run has paid for. */
-	close({ estimatedCost = 0, reusedCost = 0 }: Tally): void {
-		const unspent = this.reserved - (estimatedCost - reusedCost);
-		if (this.reserved > 0 && unspent !== 0) this.store(this.spent() - unspent);
+	/**
+	 * Replaces the reserved amount by what this run has spent: by the gateway's bill where it names one,
+	 * which may be higher than the estimate.
+	 */
+	close({ spent = 0 }: Tally): void {
+		const unspent = this.reserved - spent;
+		if (this.isSet && unspent !== 0) this.store(this.spent() - unspent);
 	}
 
 	private spent(): number {

@@ -1,6 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { alsoNamed, failedAtOnce, isOutOfReach } from '../../../gateway/errors/taskErrors';
-import { hasCode } from '../../../gateway/protocol/gatewayError';
+import { GatewayError, hasCode } from '../../../gateway/protocol/gatewayError';
+import { laterBill } from '../../../gateway/responses/cost';
 import { afterColon } from '../../../gateway/responses/errorBody';
 import { isInline } from '../../../gateway/responses/task';
 import { withoutUndefined } from '../../../util/json';
@@ -35,8 +36,9 @@ export async function collectImages(
 		: recheckImages(batch, paid, job));
 	if (current === undefined) return [];
 	const { task, images = [], created, usage, refusal } = current;
+	const bill = laterBill(current, paid);
 	const estimatedCost = costOf(facts, images.length);
-	paymentLog.update(itemIndex, { ...current, facts: { ...facts, estimatedCost } });
+	paymentLog.update(itemIndex, { ...current, ...bill, facts: { ...facts, estimatedCost } });
 	// Items with the same task share its images.
 	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
 	// Not every request says how many images it is for.
@@ -46,7 +48,8 @@ export async function collectImages(
 			`${capital(rowName(itemIndex, facts.prompt))}: the gateway returned ${count} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
 		);
 	}
-	const shown = { created, usage: isFirst ? usage : undefined, ...facts, ...task };
+	const ofRequest = isFirst ? { usage, ...bill } : {};
+	const shown = { created, ...ofRequest, ...facts, ...task, requestId: paid.requestId };
 	if (!images.some(isInline)) return await imageItems(run, images, shown, target);
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...target, naming: undefined });
@@ -97,8 +100,10 @@ async function finishTask(
 			return undefined;
 		}
 		const { status, images, created, usage, refusal } = result.state;
-		return { task: { ...task, status }, images, created, usage, refusal };
+		const told = { created, usage, refusal, ...laterBill(result.state, paid) };
+		return { task: { ...task, status }, images, ...told };
 	} catch (error) {
+		if (error instanceof GatewayError) paymentLog.update(itemIndex, laterBill(error.problem, paid));
 		if (hasCode(error, 'taskFailed')) paymentLog.update(itemIndex, { failed: true });
 		else if (isOutOfReach(error)) paymentLog.update(itemIndex, { lost: true });
 		throw error as Error;
@@ -106,10 +111,11 @@ async function finishTask(
 }
 
 const waitOf = (
-	{ facts = {} }: PaymentResult,
+	{ facts: told, cost, costCurrency }: PaymentResult,
 	task: NonNullable<PaymentResult['task']>,
 	{ target, maxWaitMs }: PaidJob | SendJob,
 ): TaskWait => {
 	const deadlineAt = Date.now() + maxWaitMs;
+	const facts = { ...told, cost, costCurrency };
 	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt, charged: 'yes' };
 };

@@ -16,7 +16,8 @@ export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutio
 	const { facts = {}, items, task, images } = paid;
 	if (task !== undefined) hintSameTask(batch, job.itemIndex, task.taskId);
 	if (items !== undefined) return withTarget(items, facts, target);
-	const submitted = task && taskItem({ task, facts, target });
+	const { cost, costCurrency } = paid;
+	const submitted = task && taskItem({ task, facts: { ...facts, cost, costCurrency }, target });
 	if (submitted !== undefined && images === undefined) batch.progress?.add(submitted);
 	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
 	const isOpen = images === undefined && task?.reason === undefined;

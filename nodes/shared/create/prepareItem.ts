@@ -1,8 +1,8 @@
 import type { Order } from '../../../gateway/protocol/imageOrder';
-import type { ImageRequest } from '../../../gateway/protocol/requestPlan';
+import { asStream, type ImageRequest } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { readTarget } from '../images/imageItems';
-import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
+import { SEND_ANYWAY, unchecked, type Checked } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { shownParameters } from '../tasks/taskReference';
 import { MODES, type Batch, type Job, type JobSettings } from './imageBatch';
@@ -60,7 +60,7 @@ async function prepareRequest(
 
 	const needsListing = isDry || checkLimits || budget.isSet;
 	const check = async (request: ImageRequest): Promise<Checked<ImageRequest>> => {
-		if (!needsListing) return { request, violations: [] };
+		if (!needsListing) return unchecked(request);
 		const checked = await checker.check(request, !isSync);
 		if (checked.violations.length === 0 || !checkLimits || isDry) return checked;
 		throw new GatewayError({
@@ -73,7 +73,10 @@ async function prepareRequest(
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
 	const order = run.gateway.order(builder.taskType, checked.request, !isSync);
-	return { given, checked, order };
+	const isStreamed = mode === 'sync' && options.switch('streamResponse', 'Stream Response', false);
+	const sent = isStreamed ? asStream(order.plan) : order.plan;
+	const plan = { ...sent, item: item.itemIndex };
+	return { given, checked, order: { ...order, plan, requested: checked.requested } };
 }
 
 /** Tells the log of payments and the budget of a request that is to be sent. */

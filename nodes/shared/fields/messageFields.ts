@@ -1,5 +1,6 @@
 import type { PayingField } from './choices';
 import { modelField } from './imageFields';
+import { optionAsField } from './optionFields';
 
 /**
  * The model of the message endpoint. The list has the names of all models of the account
@@ -68,6 +69,20 @@ export const lengthFields = (description: string): PayingField[] => [
 		displayOptions: { show: { thinking: ['enabled'] } },
 	},
 ];
+
+/** The option that both nodes have beside those of the model. */
+export const extraMessageFields: PayingField = {
+	...optionAsField('extraFields'),
+	description:
+		'JSON object to merge into the request. It overrides all other settings; an object, such as "thinking", changes only the fields that it has, unless its "type" is another one.',
+};
+
+/** The timeout of the chat model, whose responses may be streamed. */
+export const streamTimeout: PayingField = {
+	...optionAsField('timeout'),
+	description:
+		"How long a response may take, or if it is streamed, the longest time without a part of it. A response that takes longer may have been charged and isn't sent again. With a high Max Tokens, such as 64,000, a response that isn't streamed may need more than 300.",
+};
 
 /** Options that a model may or may not take. */
 export const modelOptions: PayingField[] = [

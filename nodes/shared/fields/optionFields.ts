@@ -39,8 +39,7 @@ const OPTIONS = {
 		displayName: 'Add Summary',
 		type: 'boolean',
 		default: true,
-		description:
-			'Whether to add a summary of the run to the last item, as "summary": images, tasks, estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try. If all items have failed, it is in the "details" of the last one.',
+		description: `Whether to add a summary of the run to the last item, as "summary": images, tasks, cost (the gateway's bill, if it names one), estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try. If all items have failed, it is in the "details" of the last one.`,
 	},
 	budget: {
 		displayName: 'Budget',
@@ -48,7 +47,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 0 },
 		default: 1,
 		description:
-			"Maximum estimated cost of this node in one execution, in the gateway's own unit. If the estimate is higher, nothing is sent. Requires a model with a published fixed price.",
+			"Maximum cost of this node in one execution, in the gateway's own unit. If the estimate is higher than what is left, nothing is sent. What has been spent counts by the gateway's bill, if it names one. Requires a model with a published fixed price.",
 	},
 	checkLimits: {
 		displayName: 'Check Limits Before Sending',
@@ -68,7 +67,7 @@ const OPTIONS = {
 		type: 'boolean',
 		default: true,
 		description:
-			'Whether to return each request with its checks and estimated cost instead of sending it',
+			'Whether to return each request with its checks and estimated cost instead of sending it. Nothing is billed.',
 	},
 	extraFields: {
 		displayName: 'Extra Fields',
@@ -246,6 +245,14 @@ const OPTIONS = {
 			{ name: 'URL', value: 'url' },
 		],
 	},
+	streamResponse: {
+		displayName: 'Stream Response',
+		type: 'boolean',
+		default: true,
+		description:
+			"Whether to ask for the image as a stream, whose line stays open: some proxies cut a silent one after a minute, and the image is lost, but charged. 'Timeout' is then the time without a byte. Only some gateways stream images.",
+		displayOptions: { show: { '/mode': ['sync'] } },
+	},
 	surviveRestarts: {
 		displayName: 'Survive Restarts',
 		type: 'boolean',
@@ -261,7 +268,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 3600 },
 		default: 300,
 		description:
-			"How long one request may take. A paid request that takes longer has an unknown outcome and isn't sent again.",
+			"How long one request may take, or a streamed response may be silent. A paid request that takes longer has an unknown outcome and isn't sent again.",
 	},
 } satisfies Record<string, Option>;
 
@@ -309,7 +316,15 @@ export const BY_USE = [
 	...['system', 'history', 'outputJson', 'jsonField', 'effort', 'temperature'],
 	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'onTimeout'],
 	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts', 'parkAfter'],
-	...['parametersByName', 'extraFields', 'extraFiles', 'responseFormat', 'timeout', 'checkLimits'],
+	...[
+		'parametersByName',
+		'extraFields',
+		'extraFiles',
+		'responseFormat',
+		'timeout',
+		'streamResponse',
+		'checkLimits',
+	],
 	...['display', 'keepImages', 'promptCaching', 'topK', 'topP', 'format'],
 	...['concurrency', 'requestsPerSecond', 'pollInterval', 'maxDownloadMb'],
 ];

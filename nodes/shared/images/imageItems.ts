@@ -13,11 +13,13 @@ import { GatewayError, withDetails } from '../../../gateway/protocol/gatewayErro
 import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../util/json';
 import { rounded } from '../../../util/amount';
 import { capital } from '../../../util/text';
+import type { Bill } from '../../../gateway/responses/cost';
 import type { ImageResult } from '../../../gateway/responses/responseFields';
 import { isInline, type Task } from '../../../gateway/responses/task';
 import type { ImageName } from '../../../gateway/imageDownload';
 import { downloadImage } from './download';
 import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
+import { detailsOf } from '../run/itemFacts';
 import { rowName } from '../run/rowNames';
 import { failedItem, isFailed } from '../run/nodeErrors';
 import { fieldOf, joinImages } from './joinImages';
@@ -33,6 +35,8 @@ export interface ImageFacts extends RequestFacts, Partial<Task> {
 	status?: string;
 	/** What the request used up, as the gateway counts it. */
 	usage?: JsonObject;
+	/** The number of the request that was paid for. */
+	requestId?: string;
 }
 
 /**
@@ -46,6 +50,10 @@ function costShare(cost: number | undefined, index: number, count: number): numb
 	const upTo = (images: number): number => rounded((cost * images) / count);
 	return rounded(upTo(index + 1) - upTo(index));
 }
+
+/** The bill of one image, likewise. */
+const billShare = ({ cost, costCurrency }: RequestFacts, index: number, count: number): Bill =>
+	cost === undefined ? {} : { cost: costShare(cost, index, count), costCurrency };
 
 /** The output settings of an item: where its images go. */
 export interface ImageTarget {
@@ -172,7 +180,8 @@ export async function itemPerImage(
 	target: ImageTarget,
 ): Promise<INodeExecutionData[]> {
 	const { isTool } = run;
-	const { model, created, taskId, taskType, status, prompt } = facts;
+	const { model, created, taskId, taskType, status, prompt, requestId } = facts;
+	const usage = isTool ? undefined : facts.usage;
 	const fileOf = fileGetter(run, facts, target);
 	const cost = costOf(facts, images.length);
 	const itemOf = async (image: ImageResult, index: number): Promise<INodeExecutionData> => {
@@ -185,9 +194,9 @@ export async function itemPerImage(
 					prompt,
 					model,
 					parameters: isTool ? undefined : facts.parameters && deepCopy(facts.parameters),
+					...billShare(facts, index, images.length),
 					estimatedCost: costShare(cost, index, images.length),
-					// Only once for a request, so that sums are right.
-					usage: isTool || index > 0 ? undefined : facts.usage,
+					usage,
 					status,
 					taskId,
 					taskType,
@@ -201,14 +210,28 @@ export async function itemPerImage(
 			};
 		} catch (error) {
 			const task = { taskId, taskType, status };
-			const about = error instanceof GatewayError ? withDetails(error, task) : error;
-			if (!run.continuesOnFail) throw about;
+			const failure = error instanceof GatewayError ? withDetails(error, task) : error;
+			if (!run.continuesOnFail) throw failure;
 			const estimatedCost = costShare(cost, index, images.length);
-			const known = { charged: 'yes', model, prompt, estimatedCost, ...task } as const;
-			return failedItem(run.node, about, target.itemIndex, known);
+			const bill = billShare(facts, index, images.length);
+			const about = { model, prompt, estimatedCost, usage, ...bill, ...task, requestId };
+			const known = { charged: 'yes', ...about } as const;
+			return failedItem(run.node, failure, target.itemIndex, known);
 		}
 	};
-	return await Promise.all(images.map(itemOf));
+	return withUsageOnce(await Promise.all(images.map(itemOf)));
+}
+
+/**
+ * The items of a request with its usage on one of them, so that sums are right: the first that hasn't
+ * failed, or else the first one.
+ */
+function withUsageOnce(items: INodeExecutionData[]): INodeExecutionData[] {
+	const holder = items.find((item) => !isFailed(item)) ?? items[0];
+	for (const item of items) {
+		if (item !== holder) delete (detailsOf(item.json) ?? item.json).usage;
+	}
+	return items;
 }
 
 /** The items of an item's images, arranged as its settings say. */
@@ -264,7 +287,7 @@ function fileGetter(
 		const chosen = chosenName(facts, target, index);
 		const fallback = `image-${index}`;
 		const name = chosen === '' ? defaultName(facts, url, index) : { fallback, chosen };
-		return await downloadImage(run, { url, maxMb, name });
+		return await downloadImage(run, { url, maxMb, name, item: target.itemIndex });
 	};
 }
 

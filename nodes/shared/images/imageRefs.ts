@@ -11,6 +11,8 @@ export type ImageRef =
 	| { kind: 'file'; file: JsonObject }
 	/** A web address. */
 	| { kind: 'address'; url: string }
+	/** The ID of a file at the gateway. */
+	| { kind: 'id'; id: string }
 	/** The image itself, as a `data:` URL or Base64. */
 	| { kind: 'inline'; mimeType: string; base64: string }
 	/** A value that names no image. */
@@ -22,8 +24,21 @@ export type ImageRef =
  * are left out.
  *
  * @param fields the names of the item's binary fields, which may contain commas
+ * @param takesIds whether a name like `file-…` that no field has is the ID of a file at the gateway
  */
-export function imageRefsIn(given: unknown, fields: string[]): ImageRef[] {
+export function imageRefsIn(given: unknown, fields: string[], takesIds = false): ImageRef[] {
+	const refs = allRefsIn(given, fields);
+	if (!takesIds) return refs;
+	return refs.map((ref) =>
+		ref.kind === 'field' && !fields.includes(ref.field) && FILE_ID.test(ref.field)
+			? { kind: 'id', id: ref.field }
+			: ref,
+	);
+}
+
+const FILE_ID = /^file[-_][\w-]{6,200}$/;
+
+function allRefsIn(given: unknown, fields: string[]): ImageRef[] {
 	return [given].flat().flatMap((entry): ImageRef[] => {
 		if (isJsonObject(entry)) return [refInObject(entry)];
 		const text = textIn(entry ?? '')?.trim();

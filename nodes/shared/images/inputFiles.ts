@@ -46,11 +46,15 @@ const ADDRESS_ADVICE = 'Begin it with https:// or http://, or give the image its
 
 /** What a parameter for images takes, and what its errors say about it. */
 const TAKES = {
-	fields: { kinds: ['field', 'file'], expected: A_FILE, advice: FILE_ADVICE },
 	addresses: { kinds: ['address', 'inline'], expected: 'a web address', advice: ADDRESS_ADVICE },
 	both: {
 		kinds: ['field', 'file', 'address', 'inline'],
 		expected: 'the name of a binary field, or a web address',
+		advice: `${FILE_ADVICE} ${ADDRESS_ADVICE}`,
+	},
+	all: {
+		kinds: ['field', 'file', 'address', 'inline', 'id'],
+		expected: 'the name of a binary field, a web address, or the ID of a file',
 		advice: `${FILE_ADVICE} ${ADDRESS_ADVICE}`,
 	},
 };
@@ -76,7 +80,7 @@ export function readImageRefs(
 ): ImageRef[] {
 	const { kinds, expected, advice } = TAKES[takes];
 	const fields = Object.keys(item.files());
-	const refs = imageRefsIn(given, fields);
+	const refs = imageRefsIn(given, fields, takes === 'all');
 	// An expression may leave nothing but commas.
 	if (refs.length === 0) throw item.refusal(`'${label}' is empty`, advice);
 	if (refs.length > MOST_IMAGES) {
@@ -86,10 +90,7 @@ export function readImageRefs(
 	const isNoAddress = (ref: ImageRef): boolean =>
 		ref.kind === 'address'
 			? parseUrl(ref.url) === undefined
-			: ref.kind === 'field' &&
-				takes !== 'fields' &&
-				!fields.includes(ref.field) &&
-				LIKE_ADDRESS.test(ref.field);
+			: ref.kind === 'field' && !fields.includes(ref.field) && LIKE_ADDRESS.test(ref.field);
 	const wrong = refs.find((ref) => !kinds.includes(ref.kind) || isNoAddress(ref));
 	if (wrong !== undefined) throw item.invalid(label, expected, shownRef(wrong), advice);
 	return refs;
@@ -107,6 +108,8 @@ function shownRef(ref: ImageRef): unknown {
 			return ref.file;
 		case 'address':
 			return ref.url;
+		case 'id':
+			return ref.id;
 		case 'inline':
 			return 'an image in Base64';
 		case 'none':

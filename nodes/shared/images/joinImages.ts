@@ -1,4 +1,5 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { sumOfBills, type Bill } from '../../../gateway/responses/cost';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { detailsOf } from '../run/itemFacts';
 import { isFailed } from '../run/nodeErrors';
@@ -16,7 +17,7 @@ export const fieldOf = (name: string, index: number): string =>
  *
  * @param items in the order of the images, one at least
  * @param binaryPropertyName the binary field of the first image
- * @param cost the estimated cost of the request
+ * @param estimatedCost that of the request
  * @returns the failed item of the first image, with the addresses of all, if none was downloaded
  */
 export function joinImages(
@@ -28,7 +29,7 @@ export function joinImages(
 	const urls = images.flatMap(({ url }) => (typeof url === 'string' ? [url] : []));
 	const finished = items.filter((item) => !isFailed(item));
 	const [first] = finished;
-	if (first === undefined) return withUrls(items[0] ?? { json: {} }, urls);
+	if (first === undefined) return failedTogether(items[0] ?? { json: {} }, urls, estimatedCost);
 	const files = items.flatMap(({ binary = {} }, index) =>
 		Object.values(binary).map((file): [string, IBinaryData] => [
 			fieldOf(binaryPropertyName, index),
@@ -38,8 +39,10 @@ export function joinImages(
 	// The first image's fields win, which alone has the usage.
 	const shared = Object.assign({}, ...finished.map(({ json }) => json).reverse()) as IDataObject;
 	for (const name of OF_IMAGE) delete shared[name];
+	// Each image, also one that couldn't be downloaded, has its share.
+	const [bill] = sumOfBills(items.map(({ json }): Bill => detailsOf(json) ?? json));
 	return {
-		json: { ...shared, ...withoutUndefined({ estimatedCost }), urls, images },
+		json: { ...shared, ...withoutUndefined({ ...bill, estimatedCost }), urls, images },
 		pairedItem: first.pairedItem,
 		...(files.length === 0 ? {} : { binary: Object.fromEntries(files) }),
 	};
@@ -54,9 +57,16 @@ function imageOf(item: INodeExecutionData): IDataObject {
 	return withoutUndefined(own) as IDataObject;
 }
 
-/** A failed item whose details name the addresses of all images, if there are several. */
-function withUrls(item: INodeExecutionData, urls: string[]): INodeExecutionData {
-	if (urls.length < 2) return item;
+/**
+ * The failed item of all images: its details name the addresses of all, if there are several, and the
+ * cost of the whole request.
+ */
+function failedTogether(
+	item: INodeExecutionData,
+	urls: string[],
+	estimatedCost: number | undefined,
+): INodeExecutionData {
 	const key = isJsonObject(item.json.details) ? 'details' : 'message';
-	return { ...item, json: { ...item.json, [key]: { ...detailsOf(item.json), urls } } };
+	const known = withoutUndefined({ estimatedCost, urls: urls.length < 2 ? undefined : urls });
+	return { ...item, json: { ...item.json, [key]: { ...detailsOf(item.json), ...known } } };
 }

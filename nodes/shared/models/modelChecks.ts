@@ -1,3 +1,4 @@
+import { countImages, type ImageCount } from '../../../gateway/models/imageCount';
 import { checkRequest, withPublishedTypes } from '../../../gateway/models/modelLimits';
 import { estimateCost, pricePerImage } from '../../../gateway/models/pricing';
 import { makesVideos, MODE_OF, suits, type ModelRecord } from '../../../gateway/models/models';
@@ -8,7 +9,8 @@ import {
 } from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../util/closestMatch';
 import { GatewayError, withDetails, hasCode } from '../../../gateway/protocol/gatewayError';
-import { withoutUndefined } from '../../../util/json';
+import { withoutUndefined, type JsonObject } from '../../../util/json';
+import { quote } from '../../../util/text';
 import { NoListError, type ModelList } from '../../../gateway/models/modelLists';
 import type { Run } from '../run/runContext';
 
@@ -28,6 +30,8 @@ export interface Checked<R extends ImageRequest> extends Estimate {
 	request: R;
 	/** What the model doesn't support, one sentence each. */
 	violations: string[];
+	/** The number of images that the request is for; undefined if that isn't clear, or a limit. */
+	requested?: number;
 }
 
 /** The result of looking up a model name in the model list. */
@@ -73,7 +77,7 @@ export class Checker {
 	async check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>> {
 		const { model } = request;
 		const listed = await this.lookUp(model);
-		if (listed === undefined) return { request, violations: [], noEstimate: this.noListing };
+		if (listed === undefined) return { ...unchecked(request), noEstimate: this.noListing };
 		const { record, suggestion } = listed;
 		if (record !== undefined && makesVideos(record)) {
 			throw new GatewayError({
@@ -85,25 +89,24 @@ export class Checker {
 			this.run.hints.add(
 				`The gateway doesn't list the model '${model.slice(0, LONGEST_NAME)}', so the request wasn't checked before sending. ${suggestion}`.trim(),
 			);
-			return { request, violations: [], noEstimate: this.noListing };
+			return { ...unchecked(request), noEstimate: this.noListing };
 		}
 		const given = request.modelParameters ?? {};
 		this.hintMisspelled(record, Object.keys(given));
 		const modelParameters = withPublishedTypes(record, given);
-		const fields = withoutUndefined(request.fields ?? {});
-		const all = { ...modelParameters, ...fields, ...request.extraFields };
-		// A field that is null is left out of the request.
-		const parameters = Object.fromEntries(Object.entries(all).filter(([, one]) => one !== null));
+		const parameters = parametersOf({ ...request, modelParameters });
 		const images = request.files?.filter(
 			({ name, url }) => name === IMAGE_FIELD && url === undefined,
 		);
 		const { taskType } = this;
 		const { imageCount } = request;
 		const facts = { taskType, asynchronous, parameters, images, imageCount };
+		const count = countImages(parameters, record.parameters);
 		return {
 			request: { ...request, modelParameters },
 			violations: checkRequest(record, facts),
-			...estimateOf(record, parameters.n),
+			requested: exactly(count),
+			...estimateOf(record, count),
 		};
 	}
 
@@ -182,11 +185,35 @@ export class Checker {
 export const SEND_ANYWAY =
 	"Nothing was sent. To send it anyway, turn off 'Check Limits Before Sending' in the options.";
 
-/** The estimated cost of a request for a listed model. @param n the number of requested images */
-function estimateOf({ billing }: ModelRecord, n: unknown): Estimate {
-	const count = Number(n ?? 1);
-	const estimatedCost = estimateCost(billing, count >= 1 && count < Infinity ? count : 1);
-	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: pricePerImage(billing) };
+/** A request as the result of no check. */
+export const unchecked = <R extends ImageRequest>(request: R): Checked<R> => ({
+	request,
+	violations: [],
+	requested: exactly(countImages(parametersOf(request))),
+});
+
+/** The fields of a request, by the names under which they are sent. */
+function parametersOf({ modelParameters, fields = {}, extraFields }: ImageRequest): JsonObject {
+	const all = { ...modelParameters, ...withoutUndefined(fields), ...extraFields };
+	// A field that is null is left out of the request.
+	return Object.fromEntries(Object.entries(all).filter(([, one]) => one !== null));
+}
+
+const exactly = (count: ImageCount): number | undefined =>
+	'images' in count && !count.isLimit ? count.images : undefined;
+
+/** The estimated cost of a request for a listed model. */
+function estimateOf({ billing }: ModelRecord, count: ImageCount): Estimate {
+	const perImage = pricePerImage(billing);
+	if ('unclear' in count && perImage !== undefined) {
+		const names = quote(count.unclear.map((name) => `'${name}'`).join(', '));
+		return {
+			pricePerImage: perImage,
+			noEstimate: `It isn't clear how many images the request is for: see ${names}.`,
+		};
+	}
+	const estimatedCost = estimateCost(billing, 'images' in count ? count.images : 1);
+	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: perImage };
 	return { noEstimate: 'The model list has no fixed price for each image or request.' };
 }
 

@@ -23,6 +23,7 @@ import { loadModels } from './editorModels';
  *
  * @param mode the mode that models must have, if the gateway says so; undefined: all models of the
  *   gateway, including those for videos; `message`: the names of all models
+ *   but those for images and videos
  */
 export function searchModelsFor(mode?: 'text_to_image' | 'image_edit' | 'message') {
 	const list = mode === 'message' ? 'names' : 'any';
@@ -32,17 +33,23 @@ export function searchModelsFor(mode?: 'text_to_image' | 'image_edit' | 'message
 	): Promise<INodeListSearchResult> {
 		const wanted = (filter ?? '').trim().toLowerCase();
 		const models = await loadModels(this, list);
-		// The names are also those of models for images and videos, which rarely answer messages.
+		// The names are also those of models for images and videos, which the other list tells apart.
 		const media = mode === 'message' ? await loadModels(this, 'media').catch(() => []) : [];
+		const others = new Set(media.filter(isForMedia).map(({ model }) => model));
 		const last = new Set(media.map(({ model }) => model));
 		const results = models
 			.filter((record) => mode === undefined || suits(record, mode))
+			.filter(({ model }) => !others.has(model))
 			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
 			.sort((one, other) => Number(last.has(one.model)) - Number(last.has(other.model)))
 			.map((record) => asSearchItem(record, mode));
 		return { results };
 	};
 }
+
+/** Whether the list says that a model is for images or videos. */
+const isForMedia = ({ mediaType }: ModelRecord): boolean =>
+	mediaType === 'image' || mediaType === 'video';
 
 /** The names of modes in the list; an unknown mode is shown unchanged. */
 const MODES = new Map([

@@ -13,9 +13,10 @@ import { isEmpty, isOff, shown, type ItemParameters, type ValueReader } from './
 /** By name, fields that a parameter must not set, and what to do instead. */
 export type Forbidden = Record<string, string>;
 
-/** A streamed response can't be read, but is charged. */
+/** Whether a response is streamed decides how long it is waited for, which is an option's to say. */
 export const NO_STREAM: Forbidden = {
-	stream: "This node can't read a streamed response, but you would be charged for it. Remove it.",
+	stream:
+		"To stream an image, remove it, set 'Mode' to 'Synchronous', and add the option 'Stream Response'.",
 };
 
 /** @returns the error for the first field that a parameter must not set. @param source its label */

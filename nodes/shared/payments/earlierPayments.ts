@@ -18,11 +18,13 @@ export class EarlierPayments {
 	/**
 	 * @param payments the list itself, as simultaneous calls of a tool add to it
 	 * @param executionId this execution: one of another may send again what has failed
+	 * @param resendsUnknown whether this one also sends again what has an unknown outcome
 	 */
 	constructor(
 		private readonly payments: Payment[],
 		private readonly executionId: string,
 		private readonly isTool: boolean,
+		private readonly resendsUnknown: boolean,
 	) {}
 
 	/** The first payment with one of the keys that no item has yet. */
@@ -43,6 +45,7 @@ export class EarlierPayments {
 	isUsable(payment: Payment): boolean {
 		if (isInUse(payment)) return false;
 		const { executionId, result } = payment;
+		if (result.unknown !== undefined && this.resendsUnknown) return false;
 		return executionId === this.executionId || (!result.unknown && !result.failed);
 	}
 }

@@ -9,6 +9,7 @@ import { PaymentLog } from './paymentLog';
  *
  * @param fields of the node, which say what shapes its requests
  * @param readFacts reads what an item would send, as far as it can be read; never throws
+ * @param resendsUnknown whether Retry On Fail sends again what has an unknown outcome
  * @throws as `runNode`
  */
 export async function runPayingNode(
@@ -16,9 +17,10 @@ export async function runPayingNode(
 	fields: PayingField[],
 	execute: (paymentLog: PaymentLog) => Promise<INodeExecutionData[][]>,
 	readFacts: (itemIndex: number) => RequestFacts,
+	resendsUnknown = false,
 ): Promise<INodeExecutionData[][]> {
 	const choices = choicesOf(fields, context.getNode().parameters);
-	const paymentLog = new PaymentLog(context, choices, readFacts);
+	const paymentLog = new PaymentLog(context, choices, readFacts, resendsUnknown);
 	try {
 		return await runNode(context, async () => await execute(paymentLog), paymentLog);
 	} finally {

@@ -5,6 +5,8 @@ import type { Charged } from '../../../gateway/protocol/charged';
 import { GatewayError, type Problem } from '../../../gateway/protocol/gatewayError';
 import type { Receipt } from '../../../gateway/responses/paidResponse';
 import { isInline, type Task } from '../../../gateway/responses/task';
+import { laterBill, sumOfBills, type Bill } from '../../../gateway/responses/cost';
+import { rounded } from '../../../util/amount';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { UnreturnedPayment } from '../run/itemFacts';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
@@ -115,7 +117,12 @@ export function tallyOfPayments(
 	}
 	const isEarlier = ({ isReused }: { isReused: boolean }): boolean => isReused;
 	const costOfAll = (list: typeof paid) => sumOf(list.map(({ result }) => result.facts));
+	const own = distinct(paid.filter((one) => !isEarlier(one)));
 	return {
+		bills: sumOfBills(distinct(paid).map(billOf)),
+		newBills: sumOfBills(own.map(billOf)),
+		unbilled: own.filter((result) => billOf(result).cost === undefined).length,
+		spent: spentOn(own),
 		images: [...images.values()].reduce((sum, count) => sum + count, 0),
 		tasks: accepted.filter(({ result }) => result.task !== undefined).length,
 		estimatedCost: costOfAll(paid),
@@ -124,17 +131,34 @@ export function tallyOfPayments(
 	};
 }
 
+/** The results without those of a task that another item has as well: it is billed once. */
+const distinct = (paid: Array<{ result: PaymentResult }>): PaymentResult[] => [
+	...new Map(paid.map(({ result }) => [result.task?.taskId ?? result, result])).values(),
+];
+
+/** The gateway's bill for a request, also for one of unknown outcome. */
+export const billOf = (result: PaymentResult): Bill => laterBill(result, result.unknown ?? {});
+
+/** What requests have cost: by their bills where these are known, or else by the estimate. */
+const spentOn = (results: PaymentResult[]): number =>
+	results.reduce(
+		(sum, result) => rounded(sum + (billOf(result).cost ?? sumOf([result.facts]) ?? 0)),
+		0,
+	);
+
 /** What was paid for and not returned. */
 export const listPayments = (
 	payments: Array<Pick<Payment, 'itemIndex' | 'result'>>,
 ): UnreturnedPayment[] =>
 	payments.flatMap(({ itemIndex: item, result }) => {
 		const { unknown } = result;
-		const unclear = { item, outcome: 'unknown' as const, taskId: unknown?.taskId };
+		const { requestId = unknown?.requestId } = result;
+		const about = { item, ...(requestId !== undefined && { requestId }) };
+		const unclear = { ...about, outcome: 'unknown' as const, taskId: unknown?.taskId };
 		return [
-			...availableTask(result).map((task) => ({ item, ...task })),
-			...availableImages(result).map((image) => ({ item, ...image })),
-			...(result.message === undefined ? [] : [{ item, note: MESSAGE }]),
+			...availableTask(result).map((task) => ({ ...about, ...task })),
+			...availableImages(result).map((image) => ({ ...about, ...image })),
+			...(result.message === undefined ? [] : [{ ...about, note: MESSAGE }]),
 			...(unknown === undefined ? [] : [unclear]),
 		];
 	});

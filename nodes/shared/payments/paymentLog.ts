@@ -14,6 +14,7 @@ import {
 	RESCUE,
 	RESCUE_OF_ONE,
 	rescueOfCalled,
+	billOf,
 	chargeOf,
 	itemsWithoutAddress,
 	listPayments,
@@ -48,8 +49,8 @@ import { mostCharged, type Charged } from '../../../gateway/protocol/charged';
  * pays for each with this as the journal. The first two rules need neither the item's
  * files nor the model list, which may be gone when a person retries: `ownEarlier` follows them alone.
  * All rules but the first mean the same account (the credential's ID and address). In the same
- * execution, a failed task or an unknown outcome isn't paid for again; in another one a person has
- * looked, and the request is sent again. The payment of a tool call that succeeded is removed: the next
+ * execution, a failed task or an unknown outcome isn't paid for again, but for a message; in another
+ * one a person has looked, and the request is sent again. The payment of a tool call that succeeded is removed: the next
  * call is meant to create another image.
  */
 export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
@@ -89,11 +90,14 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/**
 	 * @param choices what the person chose for the node's requests
 	 * @param readFacts reads what an item would send, as far as that can be read; never throws
+	 * @param resendsUnknown whether Retry On Fail sends again what has an unknown outcome: a message
+	 *   costs less than its absence
 	 */
 	constructor(
 		private readonly context: IExecuteFunctions,
 		choices: unknown,
 		private readonly readFacts: (itemIndex: number) => RequestFacts = () => ({}),
+		resendsUnknown = false,
 	) {
 		this.isTool = isTool(context);
 		this.place = {
@@ -105,7 +109,12 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
 		[this.payments, this.unknown] = [payments, unknown];
-		this.earlier = new EarlierPayments(payments, this.place.executionId, this.isTool);
+		this.earlier = new EarlierPayments(
+			payments,
+			this.place.executionId,
+			this.isTool,
+			resendsUnknown,
+		);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);
@@ -248,7 +257,10 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			model,
 			prompt,
 			// Only what is in the sum of this try: not a refused request, or a payment that it doesn't use.
-			estimatedCost: this.isStarted(itemIndex) ? paid?.facts?.estimatedCost : undefined,
+			...(this.isStarted(itemIndex) && paid !== undefined
+				? { estimatedCost: paid.facts?.estimatedCost, ...billOf(paid) }
+				: {}),
+			requestId: named?.requestId ?? unknown?.requestId,
 			url: images.find((image) => !isInline(image))?.url,
 		};
 	}

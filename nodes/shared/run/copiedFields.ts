@@ -10,10 +10,10 @@ import { detailsOf } from './itemFacts';
  */
 // prettier-ignore
 const NOT_COPIED = new Set([
-	'_files', 'alsoNamed', 'charged', 'checks', 'cost', 'created', 'details', 'dryRun', 'error', 'estimatedCost',
-	'finished', 'images', 'index', 'model', 'outputFormat', 'parameters', 'pricePerImage', 'prompt', 'quality',
-	'request', 'requestId', 'response', 'revisedPrompt', 'size', 'status', 'statusGroup', 'statusUrl', 'submittedAt',
-	'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage', 'verdict',
+	'_files', 'alsoNamed', 'charged', 'checks', 'cost', 'costCurrency', 'created', 'details', 'dryRun', 'error',
+	'estimatedCost', 'finished', 'images', 'index', 'model', 'outputFormat', 'parameters', 'pricePerImage', 'prompt',
+	'quality', 'request', 'requestId', 'response', 'revisedPrompt', 'size', 'status', 'statusGroup', 'statusUrl',
+	'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage', 'verdict',
 ]);
 
 /** The `note` of an image that has no address: a column of a person may have the same name. */

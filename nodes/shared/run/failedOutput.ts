@@ -68,11 +68,17 @@ export function withAdvice(
 	known: KnownItems,
 ): NodeApiError | NodeOperationError {
 	if (!isTool(context)) return error;
-	const { charged } = (error.context.details ?? {}) as { charged?: unknown };
-	const description = error.description ?? '';
-	error.message = agentText(chargeOfCall(known, charged), error.message, description);
+	const { charged, taskId, url } = (error.context.details ?? {}) as Record<string, unknown>;
+	const charge = chargeOfCall(known, charged);
+	// Advice for a person, who may send it again, would contradict that the agent must not.
+	const isForPerson = charge === 'maybe' && taskId === undefined && url === undefined;
+	const description = isForPerson ? '' : (error.description ?? '');
+	error.message = agentText(charge, error.message, description.replace(DETAILS_BELOW, '').trim());
 	return error;
 }
+
+/** The end of an error for a person: an agent has no details. */
+const DETAILS_BELOW = / ?See 'Error details' below\.$/;
 
 /** Why all items have failed, for a hint. */
 export function describeFailure(items: INodeExecutionData[]): string {

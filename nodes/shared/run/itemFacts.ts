@@ -2,11 +2,12 @@ import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { readCharged, type Charged } from '../../../gateway/protocol/charged';
-import { isJsonObject } from '../../../util/json';
+import { isJsonObject, type JsonObject } from '../../../util/json';
 import type { RequestFacts } from './requestFacts';
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
-export interface ItemFacts extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost'> {
+export interface ItemFacts
+	extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost' | 'cost' | 'costCurrency'> {
 	charged: Charged;
 	taskId?: string;
 	taskType?: TaskType;
@@ -16,6 +17,10 @@ export interface ItemFacts extends Pick<RequestFacts, 'model' | 'prompt' | 'esti
 	statusUrl?: string;
 	/** The address of a finished image. */
 	url?: string;
+	/** What the request used up, as the gateway counts it. */
+	usage?: JsonObject;
+	/** The number of the request that was paid for. */
+	requestId?: string;
 }
 
 /**
@@ -32,6 +37,8 @@ export type UnreturnedPayment = {
 	url?: string;
 	/** What was paid for, if no address leads to it: a retry of the execution returns it. */
 	note?: string;
+	/** The number of the paid request, for the gateway's support. */
+	requestId?: string;
 	/** Set for a request that may have been charged; then `taskId` is an ID in its response. */
 	outcome?: 'unknown';
 };
@@ -108,7 +115,8 @@ export function detailsOf({ error, details, message }: IDataObject): IDataObject
 /**
  * What an item says of its task. A failed one says it in its details: the engine adds the fields of its
  * input, which may be about another task. Where what has failed had no task, such as a message, that of
- * the input counts while it is open; a finished one is the source of what has failed.
+ * the input counts only with a status that is known to be open; any other task may be the source of what
+ * has failed.
  */
 export function fieldsOf(json: IDataObject = {}): IDataObject {
 	const details = detailsOf(json);
@@ -116,6 +124,7 @@ export function fieldsOf(json: IDataObject = {}): IDataObject {
 	if (details.taskId !== undefined) {
 		return details.taskId === json.taskId ? { ...json, ...details } : details;
 	}
-	const isOpen = json.taskId !== undefined && statusGroup(String(json.status)) !== 'success';
+	const isOpen =
+		json.taskId !== undefined && ['waiting', 'working'].includes(statusGroup(json.status));
 	return isOpen ? json : details;
 }

@@ -23,6 +23,11 @@ export interface ItemSteps {
 	known?: KnownItems;
 }
 
+/** What the items of a run need of it. */
+export type RunOfItems = Pick<Run, 'node' | 'continuesOnFail'> & {
+	gateway: Pick<Run['gateway'], 'stopped' | 'turn' | 'close'>;
+};
+
 /** The number of items started before n8n's process handles other events. */
 const ITEMS_IN_TURN = 25;
 
@@ -45,7 +50,7 @@ export interface Failure {
  * @throws NodeApiError or NodeOperationError with the index of the first item that failed
  */
 export async function runItems(
-	run: Run,
+	run: RunOfItems,
 	count: number,
 	steps: ItemSteps,
 ): Promise<INodeExecutionData[][]> {
@@ -90,7 +95,7 @@ class ItemRunner {
 	private readonly prepared: Array<ExecuteItem | undefined> = [];
 
 	constructor(
-		private readonly run: Run,
+		private readonly run: RunOfItems,
 		private readonly count: number,
 		private readonly steps: ItemSteps,
 	) {}

@@ -113,6 +113,26 @@ export async function startSubWorkflow(
 }
 
 /**
+ * Starts a sub-workflow that waits. n8n resumes this execution when the other one has ended.
+ *
+ * @returns the ID of its execution
+ * @throws whatever n8n throws; NodeOperationError if it isn't suspended: n8n could not store it, and
+ *   hands out what it has so far as if it had ended
+ */
+export async function startSuspended(
+	context: IExecuteFunctions,
+	workflow: IExecuteWorkflowInfo,
+	items: INodeExecutionData[],
+): Promise<string> {
+	const resumesThis = true;
+	const started = await startSubWorkflow(context, workflow, items, { resumesThis });
+	if (started.isSuspended) return started.executionId;
+	throw new n8n.NodeOperationError(context.getNode(), 'n8n could not store the wait', {
+		description: "n8n's log says why.",
+	});
+}
+
+/**
  * Prepares the node that waits for a suspended sub-execution: when that has ended, n8n puts its
  * result in place of the node's input, and passes it on without running the node again.
  *

@@ -41,7 +41,8 @@ const chargedBy = (error: unknown): Charged =>
 /** The details of an error: what it says itself, and what is known of its item. */
 function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
 	const own = { ...problemOf(error), message: undefined, description: undefined };
-	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, url } = facts;
+	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, usage, url } = facts;
+	const { cost, costCurrency, requestId } = facts;
 	const charged = mostCharged([facts.charged, chargedBy(error)]);
 	return withoutUndefined({
 		charged,
@@ -51,8 +52,10 @@ function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
 		statusUrl,
 		model,
 		prompt,
-		estimatedCost: charged === 'no' ? undefined : estimatedCost,
+		...(charged === 'no' ? {} : { estimatedCost, cost, costCurrency }),
+		usage,
 		url,
+		requestId,
 		...withoutUndefined(own),
 		outcome: outcomeOf(error),
 	}) as JsonObject;

@@ -1,7 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
+import type { Bill } from '../../../gateway/responses/cost';
 
 /** The facts of an image request, for its output items and its error. */
-export type RequestFacts = {
+export type RequestFacts = Bill & {
 	model?: string;
 	prompt?: string;
 	/** The other parameters that were sent, to reproduce the image. */

@@ -12,6 +12,7 @@ import { escapeHtml } from '../../../util/text';
 import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
 import type { RunLimits } from '../../../gateway/wire/runLimits';
 import { portsOf } from '../transport/n8nTransport';
+import { attemptLog } from './attemptLog';
 import type { Tally } from './tally';
 
 /** A run of a node: what its items share. */
@@ -106,6 +107,7 @@ export async function openRun(
 		signal: context.getExecutionCancelSignal(),
 		limits,
 		hints,
+		onAttempt: attemptLog(context),
 		tell: (message) => context.sendMessageToUI(message),
 		onRepeat: () => void (tally.rateLimitedRequests += 1),
 	});

@@ -17,6 +17,17 @@ export const LIST_NOTE = {
 };
 
 /**
+ * Writes what a run leaves to n8n's log.
+ *
+ * @param what happened to the run, as a sentence
+ * @param text what it leaves
+ */
+export function logUnreturned(context: IExecuteFunctions, what: string, text: string): void {
+	const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
+	context.logger?.warn(`${where}: ${what} ${text}`);
+}
+
+/**
  * Reports the tasks and payments of a stopped run: in n8n's log, and as the output of a
  * sub-execution, because n8n stores nothing of a node that was stopped. Each of its items has the
  * fields of its input item, with the model, the prompt and the charge, and Image Wait takes them as
@@ -31,8 +42,7 @@ export async function reportStopped(
 	const stopped: Problem & { paid?: UnreturnedPayment[] } = problemOf(error);
 	const { description, paid = [] } = stopped;
 	if (paid.length === 0) return;
-	const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
-	context.logger?.warn(`${where}: The execution was stopped. ${description}`);
+	logUnreturned(context, 'The execution was stopped.', description);
 	const settings = { executionOrder: 'v1', saveDataSuccessExecution: 'all' } as const;
 	const name = `${workflowName(context)} (stopped)`;
 	const list = subNode(LIST, 'n8n-nodes-base.noOp', LIST_NOTE);

@@ -6,7 +6,8 @@ import { failedItems, isFailed } from './nodeErrors';
 import { describeReasons } from './failureReasons';
 import { addHints, isTool } from './runContext';
 import { rounded } from '../../../util/amount';
-import type { Tally } from './tally';
+import { describeBills } from '../../../gateway/responses/cost';
+import { shownTally, type Tally } from './tally';
 
 /** The result of a run. */
 export interface RunResult {
@@ -86,8 +87,7 @@ export function finishRun(
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
 	const summary = withoutUndefined({
-		...result.tally,
-		reusedCost: undefined,
+		...shownTally(result.tally),
 		failedItems: failedItems(items).size,
 	}) as IDataObject;
 	const tell = (message: string, type: 'info' | 'warning'): void =>
@@ -137,16 +137,29 @@ const some = (count: number, noun: string, what = ''): string =>
  * @param items the output items of each input item
  */
 export function describeRun(items: INodeExecutionData[][], tally: Tally): string {
-	const { images, tasks, estimatedCost, reusedCost = 0 } = tally;
-	const total = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
+	const { images, tasks, estimatedCost, reusedCost = 0, bills = [], newBills = [] } = tally;
+	const isOfSeveral = reusedCost > 0 || describeBills(bills) !== describeBills(newBills);
+	const inAll = [
+		bills.length === 0 ? '' : `cost ${describeBills(bills)}`,
+		estimatedCost === undefined ? '' : `estimated cost ${estimatedCost}`,
+	].filter((part) => part !== '');
+	const total = isOfSeveral ? ` (${inAll.join(', ')} in all)` : '';
 	return lineOf([
 		images + tasks > 0 ? some(images, 'image') : '0 images',
 		some(tasks, 'task'),
+		billOf(tally),
 		estimatedCost === undefined
 			? ''
 			: `estimated cost ${rounded(Math.max(0, estimatedCost - reusedCost))}`,
 		...describeItems(items, tally, total),
 	]);
+}
+
+/** The gateway's bill for this try, and how many of its requests it doesn't name. */
+function billOf({ newBills = [], unbilled = 0 }: Tally): string {
+	if (newBills.length === 0) return '';
+	const rest = unbilled > 0 ? ` (${counted(unbilled, 'request')} without a bill)` : '';
+	return `cost ${describeBills(newBills)}${rest}`;
 }
 
 /**

@@ -18,11 +18,6 @@ import {
 import { endOfWait } from '../tasks/waitForTasks';
 import { fieldsOfFailed, type StoredWaits } from './storedWaits';
 
-/**
- * The duration of a check: each open task is polled once, and all responses are awaited. A task
- * whose deadline is between two checks is polled after it, and then counts as still open.
- */
-const CHECK_MS = 1000;
 /** How long after its deadline a task is still polled if no check had time for it. */
 const LONGEST_BACKLOG_MS = 1_800_000;
 
@@ -33,45 +28,65 @@ interface Checked {
 	unpolled: number[];
 }
 
+const isOpen = ({ wait, done }: WaitEntry = {}) => wait !== undefined && done === undefined;
+
+/** Lets the polls of some items begin before those of the others. */
+function openTurns(first: number[]) {
+	const isFirst = new Set(first);
+	const last = Math.max(...first);
+	let begin = (): void => undefined;
+	const begun = new Promise<void>((resolve) => (begin = resolve));
+	return {
+		/** Resolves when the poll of an item may begin. Items come here in their order. */
+		turnOf: async (itemIndex: number): Promise<void> => {
+			if (itemIndex < last && !isFirst.has(itemIndex)) await begun;
+		},
+		/** Notes that the poll of an item has begun. */
+		noteBegun: (itemIndex: number) => void (itemIndex === last && begin()),
+	};
+}
+
 /**
- * One check of stored waits: a wait of a second for each open task. A task that is open afterwards
- * stays for the next check.
+ * One check of stored waits: polls each open task until a poll gets a result about it, as long as
+ * there are results. A task that is open afterwards stays for the next check.
  *
- * @param overdue the items that the last check had no time to poll, if any: only these are polled
+ * @param overdue the items that the last check had no time to poll: this one begins with them
  */
 export async function checkOnce(
 	context: IExecuteFunctions,
 	{ plan, entries: stored }: StoredWaits,
 	overdue: number[] = [],
 ): Promise<Checked> {
-	const limits = readLimits(new ItemParameters(context, 0));
-	const run = await openRun(context, limits, { pollIntervalMs: CHECK_MS });
+	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
 	plan.tally = Object.assign(run.tally, plan.tally);
 	const entries = [...stored];
 	const waits = { run, entries, toOutput: plan.toOutput, finished: new Set<string>() };
 	const unpolled: number[] = [];
 	run.gateway.expect(allTasks(entries), countTasks(entries));
-	const check = async (
+	const turns = openTurns(overdue.filter((itemIndex) => isOpen(entries[itemIndex])));
+	const poll = async (
 		wait: TaskWait,
 		itemIndex: number,
 	): Promise<FinishedTask<TaskWait> | OpenTask<TaskWait>> => {
-		const result = await run.gateway.waitFor(wait, CHECK_MS).catch((error: unknown) => {
+		await turns.turnOf(itemIndex);
+		const checking = run.gateway.check(wait);
+		turns.noteBegun(itemIndex);
+		const result = await checking.catch((error: unknown) => {
 			// A failed task may have been paid back.
 			if (hasCode(error, 'taskFailed')) wait.charged = 'maybe';
 			throw error as Error;
 		});
-		if (result.kind === 'finished' || result.polled) return result;
+		const isPolled = result.kind === 'finished' || result.polled;
+		if (isPolled || Date.now() - wait.deadlineAt >= LONGEST_BACKLOG_MS) return result;
 		unpolled.push(itemIndex);
-		const isKept = Date.now() - wait.deadlineAt < LONGEST_BACKLOG_MS;
-		return isKept ? { ...result, error: undefined } : result;
+		return { ...result, error: undefined };
 	};
 	try {
 		const output = await runItems(run, entries.length, {
 			prepare: (itemIndex) => async () => {
-				const { wait, done } = entries[itemIndex] ?? {};
-				const isDue = overdue.length === 0 || overdue.includes(itemIndex);
-				if (wait === undefined || done !== undefined || !isDue) return [];
-				return await endOfWait(waits, itemIndex, check(wait, itemIndex));
+				const { wait } = entries[itemIndex] ?? {};
+				if (wait === undefined || !isOpen(entries[itemIndex])) return [];
+				return await endOfWait(waits, itemIndex, poll(wait, itemIndex));
 			},
 			// Without the tasks that are found to be lost.
 			known: { ...knownWaits(stored), listUnreturned: () => listTasks(entries) },

@@ -1,14 +1,16 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/protocol/gatewayError';
 import { finishRun } from '../run/summary';
-import { nodeError } from '../run/nodeErrors';
+import { nodeError, problemOf } from '../run/nodeErrors';
 import { isStopped } from '../run/runContext';
 import { checkOnce } from './checkOnce';
 import { inPlace, linked, unlinked } from './itemLinks';
 import * as engine from '../run/n8nEngine';
 import { reportProgress } from './progress';
 import {
+	areOver,
 	fromItems,
+	itemsMeanwhile,
 	openItems,
 	resultOf,
 	toItems,
@@ -16,10 +18,17 @@ import {
 	type StoredWaits,
 	type WaitPlan,
 } from './storedWaits';
-import { CHECKS, checkWorkflow, MOST_RESTARTS } from './subWorkflows';
+import { CHECKS, checkWorkflow, KEEPER, keepWorkflow, MOST_RESTARTS } from './subWorkflows';
 
 /** What Image Wait does in a sub-execution, by its hidden parameter "Step". */
-const STEPS = { supervise, check: pollStored, progress: reportProgress, result: results, fail };
+const STEPS = {
+	supervise,
+	keep: keepResults,
+	check: pollStored,
+	progress: reportProgress,
+	result: results,
+	fail,
+};
 
 /** A step by its name; undefined for the ordinary wait. */
 export const stepOf = (step: unknown) => Object.entries(STEPS).find(([name]) => name === step)?.[1];
@@ -31,11 +40,12 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const { plan, entries } = waits;
 	const ended = resultOf(entries, plan.tally);
 	const { items, open } = finishRun(context, ended, plan.addSummary, plan.nodeName);
-	return [
-		linked(plan.errorOutput ? inPlace(items) : items.flat(), plan.errorOutput),
-		unlinked(open),
-	];
+	return [inOutput(plan, items), unlinked(open)];
 }
+
+/** The items of the first output. @param items those of each input item */
+const inOutput = ({ errorOutput }: WaitPlan, items: INodeExecutionData[][]) =>
+	linked(errorOutput ? inPlace(items) : items.flat(), errorOutput);
 
 /** @throws NodeApiError: the failure that ends the run */
 function fail(context: IExecuteFunctions): never {
@@ -54,7 +64,7 @@ function fail(context: IExecuteFunctions): never {
 interface SupervisorNotes {
 	/** The waits at the start, as items. */
 	stored?: INodeExecutionData[];
-	/** The ID of the execution of the checks. */
+	/** The ID of the keeper's execution; before there was one, that of the checks. */
 	checksId?: string;
 	/** How often the checks were restarted. */
 	restarts?: number;
@@ -64,9 +74,9 @@ interface SupervisorNotes {
  * A node of the supervisor's chain: the first starts the checks; the next ones, which run when the
  * checks have ended, return their results or restart them.
  *
- * @returns on output 0 the open tasks, which n8n shows while the execution is suspended; on output
- *   1 the results; on output 2 the failure that ends the run. It must not throw: the engine would
- *   send the input to output 0, and so to the next node.
+ * @returns on output 0 what n8n shows while the execution is suspended; on output 1 the results; on
+ *   output 2 the failure that ends the run. It must not throw: the engine would send the input to
+ *   output 0, and so to the next node.
  */
 async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	// Notes of the whole sub-execution, because each round has a node of its own.
@@ -75,14 +85,23 @@ async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData
 	notes.stored ??= input;
 	const waits = fromItems(notes.stored);
 	if (waits === undefined) return [[], [], []];
+	const isFirst = notes.checksId === undefined;
 	try {
-		if (notes.checksId === undefined) return await startChecks(context, notes, waits);
+		if (isFirst) return await startChecks(context, notes, waits);
 		const ended = fromItems(input);
 		return ended === undefined ? await restart(context, notes, waits) : endWith(ended);
 	} catch (error) {
+		// The node that waits has its own way to go on with its items, and tries again before.
+		if (isFirst) return endWith({ ...waits, failure: failureOf(error) });
 		return endWith(withFailure(context, waits, error));
 	}
 }
+
+const failureOf = (error: unknown): StoredWaits['failure'] => ({
+	problem: problemOf(error),
+	messages: [],
+	details: {},
+});
 
 const endWith = (waits: StoredWaits): INodeExecutionData[][] =>
 	waits.failure === undefined ? [[], toItems(waits), []] : [[], [], toItems(waits)];
@@ -92,11 +111,9 @@ async function startChecks(
 	notes: SupervisorNotes,
 	{ plan, entries }: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
-	const workflow = checkWorkflow(context, plan);
-	const items = toItems({ plan, entries });
-	const started = await engine.startSubWorkflow(context, workflow, items, { resumesThis: true });
-	notes.checksId = started.executionId;
-	return [openItems(entries), [], []];
+	const workflow = keepWorkflow(context, plan);
+	notes.checksId = await engine.startSuspended(context, workflow, toItems({ plan, entries }));
+	return [inOutput(plan, itemsMeanwhile(context, { plan, entries })), [], []];
 }
 
 /**
@@ -108,13 +125,19 @@ async function restart(
 	notes: SupervisorNotes,
 	waits: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
-	const checks = await engine.readExecution(context, notes.checksId ?? '');
+	const keeper = await engine.readExecution(context, notes.checksId ?? '');
+	const { checksId } = (keeper?.notes(KEEPER) ?? {}) as KeeperNotes;
+	const checks = checksId === undefined ? keeper : await engine.readExecution(context, checksId);
 	const parent = await engine.readExecution(context, waits.plan.parentExecutionId);
 	if (parent === undefined || parent.error !== undefined) return [[], [], []];
+	// n8n has given them to the keeper, and has ended it before it could pass them on.
+	const kept = fromItems(keeper?.nextInput ?? []);
+	if (kept !== undefined && areOver(kept)) return endWith(kept);
 	// From here on, an error names the open tasks and keeps the results of the others.
 	Object.assign(waits, lastChecked(checks));
+	if (areOver(waits)) return endWith(waits);
 	// Without stored data of the checks, their error is in the item that n8n made of it.
-	const error = checks?.error ?? String(context.getInputData()[0]?.json.error);
+	const error = checks?.error ?? keeper?.error ?? String(context.getInputData()[0]?.json.error);
 	const isStopped = engine.isStop(error);
 	notes.restarts = (notes.restarts ?? 0) + 1;
 	if (!isStopped && notes.restarts <= MOST_RESTARTS) {
@@ -126,6 +149,24 @@ async function restart(
 			: `n8n crashed ${MOST_RESTARTS} times while checking the image tasks`,
 		description: 'The tasks continue at the gateway: use Image Wait or Image Task with their IDs.',
 	});
+}
+
+/* The keeper. */
+
+/** The notes of the keeper, which n8n stores. */
+interface KeeperNotes {
+	/** The ID of the execution of the checks. */
+	checksId?: string;
+}
+
+/** Starts the checks. n8n passes on their results in place of what this returns. */
+async function keepResults(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const waits = fromItems(context.getInputData());
+	if (waits === undefined) return [[]];
+	const notes = engine.notesOf<KeeperNotes>(context, 'node');
+	const workflow = checkWorkflow(context, waits.plan);
+	notes.checksId = await engine.startSuspended(context, workflow, toItems(waits));
+	return [openItems(waits.entries)];
 }
 
 /** The waits after the last complete check; if there was none, those at the start of the checks. */

@@ -1,12 +1,12 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import type { Problem } from '../../../gateway/protocol/gatewayError';
+import { GatewayError, type Problem } from '../../../gateway/protocol/gatewayError';
 import { isJsonObject } from '../../../util/json';
+import type { ItemFacts } from '../run/itemFacts';
 import type { RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
-import type { TaskWait } from '../tasks/waitEntries';
-import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
+import { knownWaits, type TaskWait, type WaitEntry } from '../tasks/waitEntries';
 
 /** What the sub-executions know of the suspended node. */
 export interface WaitPlan {
@@ -106,6 +106,38 @@ export function resultOf(entries: WaitEntry[], tally: Tally): RunResult {
 export function openItems(entries: WaitEntry[]): INodeExecutionData[] {
 	return entries.flatMap(({ wait, done }) =>
 		wait === undefined || done !== undefined ? [] : [taskItem(wait)],
+	);
+}
+
+/** Whether waits have their result: nothing is open, or a failure has ended them. */
+export const areOver = ({ entries, failure }: StoredWaits): boolean =>
+	failure !== undefined || openItems(entries).length === 0;
+
+/**
+ * What the supervisor hands out while it waits. n8n passes it on as the result where it ends the
+ * supervisor without one, for example at the start of a worker in whose queue it is. So nothing in it
+ * looks like a result that isn't there: a failed item leads to each open task, and to each image that
+ * has finished, whose file belongs to another execution.
+ */
+export function itemsMeanwhile(
+	context: IExecuteFunctions,
+	{ plan, entries }: StoredWaits,
+): INodeExecutionData[][] {
+	const node = context.getNode();
+	const error = new GatewayError({
+		message: 'n8n ended this wait before its result; the task continues',
+		description:
+			"Give the task ID to Image Wait or Image Task, or copy this item into the example 'Collect these tasks': it isn't charged again.",
+	});
+	return failOpen(context, { plan, entries }, error).map(({ done }, itemIndex) =>
+		(done?.items ?? []).map((item) => {
+			if (item.binary === undefined) return item;
+			const { taskId, taskType, status, model, prompt, url } = item.json as Partial<ItemFacts>;
+			const facts = { charged: 'yes', taskId, taskType, status, model, prompt, url } as const;
+			const { json } = failedItem(node, error, itemIndex, facts);
+			const fields = plan.errorOutput ? {} : item.json;
+			return { json: { ...fields, ...json }, pairedItem: { item: itemIndex } };
+		}),
 	);
 }
 

@@ -9,12 +9,13 @@ import { LIST_NOTE } from '../run/stoppedRun';
 import type { WaitPlan } from './storedWaits';
 
 /** The step that Image Wait performs in a sub-execution, in its hidden parameter "Step". */
-type Step = 'supervise' | 'check' | 'progress' | 'result' | 'fail';
+type Step = 'supervise' | 'keep' | 'check' | 'progress' | 'result' | 'fail';
 
 /**
  * Names of nodes in the sub-executions. Users see them, and the engine stores their notes by name.
  */
 export const CHECKS = 'Check Image Tasks';
+export const KEEPER = 'Keep Image Results';
 const SUPERVISOR = 'Wait for Image Tasks';
 const RESULT = 'Image Results';
 const SUBMITTED = 'Submitted Image Tasks';
@@ -54,11 +55,11 @@ function stepNode(
 export const MOST_RESTARTS = 10;
 
 /**
- * The supervisor, which starts the checks, and restarts them after a crash. It is a chain of nodes,
- * each of which runs when n8n resumes the one before it. No output leads back, so the chain ends
- * whatever the engine does with an error. After a crash, n8n's recovery marks an execution as
- * failed if one of its nodes was running, which is a few milliseconds here, and leaves a suspended
- * one as it is.
+ * The supervisor, which starts the keeper with its checks, and restarts them after a crash. It is a
+ * chain of nodes, each of which runs when n8n resumes the one before it. No output leads back, so the
+ * chain ends whatever the engine does with an error. After a crash, n8n's recovery leaves a suspended
+ * execution as it is, and ends one that was running, or had its turn in the queue: for the supervisor
+ * these are a few milliseconds.
  */
 export function supervisorWorkflow(
 	context: IExecuteFunctions,
@@ -83,6 +84,17 @@ export function supervisorWorkflow(
 	]);
 	const title = `${plan.workflowName} (waiting for images)`;
 	return subWorkflow(title, nodes, Object.fromEntries(wires), SETTINGS);
+}
+
+/**
+ * The keeper of the results, between the supervisor and the checks. A worker that shuts down finishes
+ * its last check and takes up nothing else: what waits for the checks is in the queue until the next
+ * start, where n8n ends it. That is the keeper, which n8n has given the results, and not the
+ * supervisor, which finds them there.
+ */
+export function keepWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
+	const title = `${plan.workflowName} (keeping images)`;
+	return subWorkflow(title, [stepNode(context, 'keep', KEEPER)], {}, SETTINGS);
 }
 
 /** The checks, which poll the tasks once a minute and are suspended in between. */

@@ -1,13 +1,14 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { NodeOperationError } from 'n8n-workflow';
+import { NodeOperationError, sleep } from 'n8n-workflow';
 import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
-import { finalError } from '../run/nodeErrors';
+import { describeUnreturned, finalError } from '../run/nodeErrors';
 import { addHints, isStopped, isTool } from '../run/runContext';
+import { logUnreturned } from '../run/stoppedRun';
 import type { Tally } from '../run/tally';
 import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
-import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
+import { failOpen, openItems, resultOf, toItems, type WaitPlan } from './storedWaits';
 import * as engine from '../run/n8nEngine';
 import { supervisorWorkflow } from './subWorkflows';
 
@@ -71,8 +72,8 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
  * @param entries one for each input item
  * @param tally the run's counts and costs so far
  * @param known what is known of the items, if the execution can't be suspended
- * @returns the node's output, which n8n shows while the execution is suspended; if it can't be
- *   suspended and On Error is set to continue, a failed item for each open task
+ * @returns the open tasks, which n8n shows while the execution is suspended; if it can't be suspended
+ *   and On Error is set to continue, a failed item for each of them
  * @throws NodeApiError or NodeOperationError that names all tasks, if the node stops
  */
 export async function suspend(
@@ -83,28 +84,47 @@ export async function suspend(
 ): Promise<INodeExecutionData[][]> {
 	const plan = planOf(context, tally);
 	const { toOutput } = plan;
-	let supervisor: engine.SubExecution;
 	try {
-		const workflow = supervisorWorkflow(context, plan);
-		const items = toItems({ plan, entries });
-		supervisor = await engine.startSubWorkflow(context, workflow, items, { resumesThis: true });
+		await startSupervisor(context, plan, entries);
 	} catch (error) {
-		if (isStopped(context) || !context.continueOnFail()) {
-			throw finalError(context.getNode(), error, known);
-		}
+		// A Stop is reported by the node itself.
+		if (isStopped(context)) throw finalError(context.getNode(), error, known);
+		const text = describeUnreturned(known.listUnreturned?.() ?? []);
+		logUnreturned(context, 'n8n could not store the run.', text);
+		if (!context.continueOnFail()) throw finalError(context.getNode(), error, known);
 		const failed = resultOf(failOpen(context, { plan, entries }, error), tally);
 		const { items, open } = finishRun(context, failed, plan.addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	}
-	const [items = [], open = []] = supervisor.outputs;
-	const output = toOutput ? [items, open] : [items];
-	// It has ended, as the checks couldn't be started. Retry On Fail needs the node's input again.
-	if (!supervisor.isSuspended) return output;
 	engine.passOnResult(context, toOutput);
 	// The result has no hints: n8n shows this one while the execution is suspended.
 	const done = entries.map((entry) => entry.done?.items ?? []);
 	addHints(context, [describeRun(done, tally)], 'info');
-	return output;
+	return toOutput ? [openItems(entries), []] : [openItems(entries)];
+}
+
+/** How often the run is stored again if n8n can't do it, such as while its database restarts. */
+const STORE_AGAIN = 12;
+/** The pause before, in milliseconds: a minute in all. */
+const STORE_PAUSE_MS = 5000;
+
+/** @throws the error of the last try */
+async function startSupervisor(
+	context: IExecuteFunctions,
+	plan: WaitPlan,
+	entries: WaitEntry[],
+): Promise<void> {
+	const workflow = supervisorWorkflow(context, plan);
+	const items = toItems({ plan, entries });
+	for (let again = 0; ; again += 1) {
+		try {
+			await engine.startSuspended(context, workflow, items);
+			return;
+		} catch (error) {
+			if (again === STORE_AGAIN || isStopped(context)) throw error as Error;
+			await sleep(STORE_PAUSE_MS, context.getExecutionCancelSignal()).catch(() => undefined);
+		}
+	}
 }
 
 /** What the sub-executions know of this node. */

@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { pathPart } from '../../../gateway/protocol/requestPlan';
+import type { Bill } from '../../../gateway/responses/cost';
 import { statusGroup } from '../../../gateway/protocol/status';
 import type { Task } from '../../../gateway/responses/task';
 import {
@@ -78,15 +79,30 @@ function adviceWithoutId({ input }: ItemParameters): string {
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
 function knownFacts(item: ItemParameters): RequestFacts {
-	const { model, prompt, parameters, estimatedCost, pricePerImage } = fieldsOf(item.input?.json);
+	const fields = fieldsOf(item.input?.json);
+	const { model, prompt, parameters, estimatedCost, pricePerImage } = fields;
 	return {
 		model: nonEmptyString(model),
 		prompt: nonEmptyString(prompt),
 		parameters: isJsonObject(parameters) ? shownParameters(parameters) : undefined,
 		estimatedCost: amount(estimatedCost),
 		pricePerImage: amount(pricePerImage),
+		...knownBill(fields),
 	};
 }
+
+/**
+ * The bill in an item of this package. One without the fields that only these have may come from a
+ * table, in which a cost is anything.
+ */
+function knownBill({ cost, costCurrency, submittedAt, charged }: IDataObject): Bill {
+	const known = submittedAt === undefined && charged === undefined ? undefined : amount(cost);
+	if (known === undefined) return {};
+	return { cost: known, costCurrency: nonEmptyString(costCurrency)?.slice(0, LONGEST_CURRENCY) };
+}
+
+/** In characters. */
+const LONGEST_CURRENCY = 20;
 
 /**
  * What is known of an item of Image Wait or Image Task before its task is polled: also where its
@@ -108,6 +124,8 @@ function inputFacts(item: ItemParameters): ItemFacts {
 		model: nonEmptyString(fields.model),
 		prompt: nonEmptyString(fields.prompt),
 		estimatedCost: amount(fields.estimatedCost),
+		...knownBill(fields),
+		requestId: nonEmptyString(fields.requestId),
 		url: taskId === undefined ? nonEmptyString(fields.url) : undefined,
 	};
 }
@@ -159,7 +177,8 @@ export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
 export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
 	const { url: given, taskId } = fieldsOf(item.input?.json);
 	const url = nonEmptyString(given);
-	if (url === undefined || taskId !== undefined || !isEmpty(item.value('taskId'))) return undefined;
+	// A table has a column for the ID, which is empty in the row of an image.
+	if (url === undefined || !isEmpty(taskId) || !isEmpty(item.value('taskId'))) return undefined;
 	if (!MAYBE_WEB.test(url)) {
 		const advice = "Correct the field 'url' in the node before this one.";
 		throw item.invalid('url', 'a web address', url, advice);

@@ -1,5 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { type Task, taskKey } from '../../../gateway/responses/task';
+import { withoutUndefined } from '../../../util/json';
 import { fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
 import type { TaskOfItem } from './taskReference';
@@ -54,6 +55,28 @@ export function distinctWaits(waits: TaskWait[]): TaskWait[] {
 }
 
 /**
+ * Gives the waits for one task the same price: only one of their items may have it. A wait without a
+ * type is for any task with its ID.
+ */
+export function sharePrices(waits: TaskWait[]): void {
+	const known = new Map<string, Map<Task['taskType'], RequestFacts>>();
+	for (const { task, facts } of waits) {
+		if (facts.estimatedCost === undefined && facts.pricePerImage === undefined) continue;
+		const ofTask = known.get(task.taskId) ?? new Map<Task['taskType'], RequestFacts>();
+		if (!ofTask.has(task.taskType)) ofTask.set(task.taskType, facts);
+		known.set(task.taskId, ofTask);
+	}
+	for (const wait of waits) {
+		const { taskId, taskType } = wait.task;
+		const ofTask = known.get(taskId);
+		const [any] = taskType === undefined ? (ofTask?.values() ?? []) : [];
+		const { estimatedCost, pricePerImage } =
+			any ?? ofTask?.get(taskType) ?? ofTask?.get(undefined) ?? {};
+		wait.facts = { ...wait.facts, ...withoutUndefined({ estimatedCost, pricePerImage }) };
+	}
+}
+
+/**
  * The tasks of a batch, also the failed ones: what is at the path of one of them, perhaps with an ID
  * of both kinds, is no other task.
  */
@@ -78,9 +101,10 @@ export function listTasks(entries: WaitEntry[]) {
 export function knownWaits(entries: WaitEntry[]): KnownItems {
 	const itemFacts = (itemIndex: number): ItemFacts => {
 		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
-		const { model, prompt, estimatedCost } = facts ?? {};
+		const { model, prompt, estimatedCost, cost, costCurrency } = facts ?? {};
 		const { taskId, taskType, status, statusUrl } = task ?? {};
-		return { charged, taskId, taskType, status, statusUrl, model, prompt, estimatedCost };
+		const ofTask = { taskId, taskType, status, statusUrl };
+		return { charged, ...ofTask, model, prompt, estimatedCost, cost, costCurrency };
 	};
 	return {
 		count: entries.length,

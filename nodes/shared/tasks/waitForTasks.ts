@@ -1,5 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { isOutOfReach } from '../../../gateway/errors/taskErrors';
+import { GatewayError } from '../../../gateway/protocol/gatewayError';
+import { laterBill, sumOfBills } from '../../../gateway/responses/cost';
 import { afterColon } from '../../../gateway/responses/errorBody';
 import { taskName, taskKey } from '../../../gateway/responses/task';
 import { imageItems } from '../images/imageItems';
@@ -7,7 +9,7 @@ import type { ItemParameters } from '../parameters/itemParameters';
 import type { KnownItems } from '../run/itemFacts';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
-import { addImages, sumOf } from '../run/tally';
+import { addBill, addImages, sumOf } from '../run/tally';
 import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
 import type { FinishedTask, OpenTask } from '../../../gateway/wait/taskWaiter';
 import {
@@ -15,6 +17,7 @@ import {
 	countTasks,
 	distinctWaits,
 	listTasks,
+	sharePrices,
 	withOutput,
 	type WaitEntry,
 	type TaskWait,
@@ -56,7 +59,7 @@ export async function waitForTasks(
 	{ toOutput, limitMs, known }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
-	const waits: Waits = { run, entries, toOutput, finished: new Set() };
+	const shared: Waits = { run, entries, toOutput, finished: new Set() };
 	const output = await runItems(run, count, {
 		prepare: (itemIndex) => {
 			const { image, wait } = read(itemIndex);
@@ -64,15 +67,21 @@ export async function waitForTasks(
 			return async () => {
 				if (image !== undefined) return await finishedImage(run, image);
 				if (wait === undefined) return [];
-				return await endOfWait(waits, itemIndex, run.gateway.waitFor(wait, limitMs));
+				return await endOfWait(shared, itemIndex, run.gateway.waitFor(wait, limitMs));
 			};
 		},
 		checkAll: () => {
 			// The number of tasks affects the pauses.
 			run.gateway.expect(allTasks(entries), countTasks(entries));
-			const all = distinctWaits(entries.flatMap(({ wait }) => wait ?? []));
+			const waits = entries.flatMap(({ wait }) => wait ?? []);
+			sharePrices(waits);
+			const all = distinctWaits(waits);
 			run.tally.tasks = all.length;
-			run.tally.estimatedCost = sumOf(all.map(({ facts }) => facts));
+			const requests = all.map(({ facts }) => facts);
+			run.tally.estimatedCost = sumOf(requests);
+			run.tally.bills = sumOfBills(requests);
+			run.tally.newBills = run.tally.bills;
+			run.tally.unbilled = requests.filter(({ cost }) => cost === undefined).length;
 			return [];
 		},
 		known: { ...known, rescue: RESCUE, listUnreturned: () => listTasks(entries) },
@@ -101,6 +110,7 @@ export async function endOfWait(
 	waiting: Promise<FinishedTask<TaskWait> | OpenTask<TaskWait>>,
 ): Promise<INodeExecutionData[]> {
 	const result = await waiting.catch((error: unknown) => {
+		noteBillOfFailed({ run, entries, finished }, itemIndex, error);
 		// A task that is lost can't be had. One whose image is lost still can: later, or by hand.
 		if (isOutOfReach(error)) entries[itemIndex] = {};
 		throw error as Error;
@@ -108,7 +118,10 @@ export async function endOfWait(
 	if (result.kind === 'finished') {
 		const { wait, state } = result;
 		const key = taskKey(state);
-		if (!finished.has(key)) addImages(run.tally, wait.facts, state.images.length);
+		if (!finished.has(key)) {
+			addImages(run.tally, wait.facts, state.images.length);
+			addBill(run.tally, wait.facts, state);
+		}
 		finished.add(key);
 		return await finishedItems(run, result);
 	}
@@ -117,6 +130,20 @@ export async function endOfWait(
 	if (!toOutput) throw result.error;
 	entries[itemIndex] = { done: { items: [], open: taskItem(result.wait) } };
 	return [];
+}
+
+/** Counts what was billed for a task that has failed, once. */
+function noteBillOfFailed(
+	{ run, entries, finished }: Omit<Waits, 'toOutput'>,
+	itemIndex: number,
+	error: unknown,
+): void {
+	const { wait } = entries[itemIndex] ?? {};
+	if (!(error instanceof GatewayError) || wait === undefined) return;
+	if (error.problem.cost === undefined) return;
+	const key = taskKey(wait.task);
+	if (!finished.has(key)) addBill(run.tally, wait.facts, error.problem);
+	finished.add(key);
 }
 
 /** The output items of a finished task. */
@@ -128,7 +155,9 @@ async function finishedItems(
 	if (refusal !== undefined) {
 		run.hints.add(`The ${taskName(state)} has not all of its images${afterColon(refusal)}`);
 	}
-	const known = { ...facts, created, usage, taskId, taskType, status };
+	const bill = laterBill(state, facts);
+	const { requestId } = state;
+	const known = { ...facts, ...bill, created, usage, taskId, taskType, status, requestId };
 	return await imageItems(run, images, { ...known, model: known.model ?? model }, target);
 }
 

@@ -4,105 +4,70 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import {
-	additionalHeaders,
-	credentialHeaders,
-	KEY_IN_OWN_HEADER,
-	skipsCertificate,
-} from '../../../gateway/protocol/auth';
-import {
-	asText,
-	credentialProblem,
-	readCredential,
-	type Credential,
-} from '../../../gateway/protocol/credential';
-import { planModelList } from '../../../gateway/models/models';
-import { parseJson } from '../../../util/json';
-import type { Outcome } from '../../../gateway/protocol/outcome';
-import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { listingProblem, probeKey, type ProbeKey } from '../../../gateway/credentialProbe';
-import { planModelNames } from '../../../gateway/models/modelNames';
-import { secretEraser } from '../../../gateway/protocol/account';
-import { faultFrom } from '../../../gateway/wire/faultFrom';
-import { plainHeaders } from '../../../gateway/wire/sendOnce';
-
-const TIMEOUT_MS = 15_000;
+import { probeSettings } from '../../../gateway/credentialProbe';
+import type { Transport } from '../../../gateway/wire/transport';
+import { isByteStream } from '../../../gateway/wire/responseBody';
 
 /**
- * The test behind the credential's button. It is free: it queries a task that can't exist, requests
- * the names of models where that says too little, and the model list if that has an address of its
- * own. Each error names the field to correct.
+ * The test behind the credential's button.
  *
  * It is a function, not n8n's declarative form, in which a 404 is always an error and wrong
- * addresses can't be told apart. n8n gives it a single helper, the older request function.
+ * addresses can't be told apart.
  */
 export async function testMediaGateway(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted<ICredentialDataDecryptedObject>,
 ): Promise<INodeCredentialTestResult> {
-	const read = readCredential(credential.data ?? {});
-	const problem = credentialProblem(read);
-	if (problem !== undefined) return asResult(asText(problem));
-	const { base, media } = read;
-	const send = async (plan: RequestPlan, uri: string, key?: ProbeKey): Promise<Outcome> =>
-		await sendProbe(this.helpers, read, uri, {
-			...plan,
-			headers: { ...plan.headers, ...headersFor(uri, read, key) },
-		});
-	const [names, list] = [planUrl(planModelNames(), base), planUrl(planModelList(), media)];
-	const isApart = list !== planUrl(planModelList(), base);
-	const [verdict, listing] = await Promise.all([
-		probeKey(
-			async (plan, key) => await send(plan, planUrl(plan, base), key),
-			secretEraser(read)(names),
-		),
-		isApart ? send(planModelList(), list).then(listingProblem) : undefined,
-	]);
-	return 'problem' in verdict ? asResult(verdict.problem) : asResult(listing, verdict.good);
+	const verdict = await probeSettings(credential.data ?? {}, testTransport(this.helpers));
+	return 'problem' in verdict
+		? { status: 'Error', message: verdict.problem }
+		: { status: 'OK', message: verdict.good };
 }
 
-const asResult = (problem: string | undefined, good = ''): INodeCredentialTestResult => ({
-	status: problem === undefined ? 'OK' : 'Error',
-	message: problem ?? good,
-});
+const SILENCE_MS = 15_000;
 
-/** Only the address that the key belongs to (protocol, host, path) gets it. */
-function headersFor(uri: string, credential: Credential, key?: ProbeKey): Record<string, string> {
-	if (key === 'none') return additionalHeaders(uri, credential);
-	return credentialHeaders(uri, credential, key === 'xApiKey' ? KEY_IN_OWN_HEADER : {});
+/** A response of n8n's older request function. */
+interface TestResponse {
+	statusCode: number;
+	headers?: Record<string, string>;
+	/** A stream. */
+	body: unknown;
 }
 
-/** Sends a request once. */
-async function sendProbe(
-	helpers: ICredentialTestFunctions['helpers'],
-	credential: Credential,
-	uri: string,
-	{ method, headers }: RequestPlan,
-): Promise<Outcome> {
-	try {
-		const response = (await helpers.request({
+/** The transport through the only helper that n8n gives a test, its older request function. */
+const testTransport =
+	(helpers: ICredentialTestFunctions['helpers']): Transport =>
+	async ({ method, url, headers, anyCertificate }, signal) => {
+		const sent = helpers.request({
 			method,
-			uri,
+			uri: url,
 			headers,
-			rejectUnauthorized: !skipsCertificate(uri, credential),
+			rejectUnauthorized: !anyCertificate,
 			followRedirect: false,
 			followAllRedirects: false,
 			simple: false,
 			resolveWithFullResponse: true,
-			timeout: TIMEOUT_MS,
-		})) as { statusCode: number; headers?: Record<string, string>; body: unknown };
-		const { body, statusCode: httpCode } = response;
-		const text = secretEraser(credential)(
-			typeof body === 'string' ? body : JSON.stringify(body ?? ''),
-		);
-		return {
-			kind: 'response',
-			httpCode,
-			headers: plainHeaders(response.headers ?? {}),
-			text,
-			json: parseJson(text),
-		};
-	} catch (error) {
-		return faultFrom(error);
-	}
+			useStream: true,
+			// n8n's function takes no signal: this ends a connection on which nothing arrives.
+			timeout: SILENCE_MS,
+		}) as Promise<TestResponse>;
+		const { statusCode, headers: received = {}, body } = await endedBy(signal, sent);
+		return { httpCode: statusCode, headers: received, body };
+	};
+
+/** The response, which the signal ends: n8n's function takes none. One that comes later is ended too. */
+async function endedBy(signal: AbortSignal, sent: Promise<TestResponse>): Promise<TestResponse> {
+	const aborted = new Promise<never>((_, reject) => {
+		signal.addEventListener('abort', () => reject(signal.reason as Error));
+	});
+	const closing = sent.then(({ body }) => {
+		if (!isByteStream(body)) return;
+		// Without a listener, an error of the stream would end n8n.
+		body.on('error', () => undefined);
+		if (signal.aborted) body.destroy();
+		else signal.addEventListener('abort', () => void body.destroy());
+	});
+	// Its error is that of the request.
+	closing.catch(() => undefined);
+	return await Promise.race([sent, aborted]);
 }

@@ -244,16 +244,18 @@ describe('the response itself', () => {
 		);
 	});
 
-	test('is events with addresses: that of the last one, and what was used up', async () => {
+	test('is events with addresses: all that are finished, and what was used up', async () => {
 		const gateway = await open({
 			submit: ({ elsewhere }) => ({
 				raw:
-					event('image', { url: `${elsewhere}/preview.png` }) +
-					event('image', { url: `${elsewhere}/finished.png`, usage }),
+					event('image.in_progress', { url: `${elsewhere}/preview.png` }) +
+					event('image', { index: 1, url: `${elsewhere}/finished.png`, usage }) +
+					event('image', { index: 0, url: `${elsewhere}/first.png` }),
 			}),
 		});
 		const result = await run(gateway, 'generations', 'sync');
-		expect(result.json(NODE)).toMatchObject([{ url: gateway.image, usage }]);
+		const first = { url: `${gateway.images.url}/first.png` };
+		expect(result.json(NODE)).toMatchObject([first, { url: gateway.image }]);
 		keptSecrets(gateway);
 	});
 
@@ -296,6 +298,7 @@ describe('what a poll is answered', () => {
 			{ code: 429, status: 'ERROR', message: 'Insufficient balance', data: null },
 			{ code: 500, msg: 'Server exception' },
 			{ code: 502, status: 'error', task_id: TASK_ID, message: 'busy' },
+			{ code: 503, status: 'error', request_id: TASK_ID, message: 'busy' },
 			{ status: 'error', message: 'busy' },
 			{ status: 'error', error: { message: 'busy' }, data: {} },
 		];
@@ -312,6 +315,11 @@ describe('what a poll is answered', () => {
 		[{ id: TASK_ID, status: 'error', message: REASON }],
 		[{ code: 500, data: { task_id: TASK_ID, status: 'failed', fail_reason: REASON } }],
 		[{ code: 400, status: 'error', data: { task_id: TASK_ID }, message: REASON }],
+		[{ status: 'ERROR', request_id: TASK_ID, message: REASON }],
+		[{ status: 'error', about: `/v1/anything/${TASK_ID}`, message: REASON }],
+		[{ code: 402, status: 'error', message: REASON }],
+		[{ code: 422, message: REASON }],
+		[{ id: TASK_ID, status: 'Request Moderated', details: {}, message: REASON }],
 	])('%j is the failure of the task', async (body) => {
 		const gateway = await shapedGateway(PROTOCOL, { polled: () => ({ body }) });
 		const told = await failing(gateway, 'wait');
@@ -363,14 +371,14 @@ describe('what a poll is answered', () => {
 	});
 
 	test('completed without an image that is read: the addresses in it are told, without the key', async () => {
-		const picture = { href: 'https://images.example/paid.png?sig=1', page: `https://a/?k=${KEY}` };
+		const picture = { a: 'https://images.example/paid.png?sig=1', b: `https://a/?k=${KEY}` };
 		for (const mode of ['wait', 'sync'] as const) {
 			const gateway = await open({
 				submit: ({ id }) => ({ body: mode === 'sync' ? { picture } : { id, status: 'queued' } }),
 				polled: ({ id }) => ({ body: { id, status: 'completed', picture } }),
 			});
 			const told = await failing(gateway, mode);
-			expect(told).toContain(picture.href);
+			expect(told).toContain(picture.a);
 			expect(told).not.toContain(KEY);
 			expect(gateway.posts()).toHaveLength(1);
 		}
@@ -398,6 +406,188 @@ describe('what a poll is answered', () => {
 			expect(gateway.polls().length).toBeLessThan(20);
 		}
 	});
+});
+
+describe('addresses of what was paid for', () => {
+	/** A route of the gateway by tenant, which has nothing to do with its key. */
+	const TENANT = 'project-1234';
+	const hostOf = async (gateway: ShapedGateway) =>
+		await hostFor(
+			{
+				baseUrl: `${gateway.url}?team=${TENANT}`,
+				apiKey: KEY,
+				headers: { values: [{ name: 'OpenAI-Organization', value: TENANT }] },
+			},
+			{ extraNodeTypes: filesNode, binaryMode: 'memory' },
+		);
+	const image = (mode: Mode) => ({
+		type: 'imageGeneration',
+		parameters: {
+			model: byName('image-model'),
+			prompt: 'a fox',
+			mode,
+			options: { checkLimits: false, pollInterval: 2, maxWait: 30 },
+		},
+	});
+	const wait = { type: 'imageWait', parameters: { pollInterval: 2, maxWait: 30 } };
+
+	test.each([
+		['sync', []],
+		['wait', []],
+		['submit', [wait]],
+		['submit', [{ type: 'imageTask' }, { type: 'imageTask' }]],
+	] as Array<[Mode, Step[]]>)(
+		'a header that does not authenticate, and the query of the Base URL, stay in them: %s, %#',
+		async (mode, then) => {
+			const path = `/${TENANT}/finished.png?for=${TENANT}`;
+			const task_url = `/v1/${TENANT}/jobs/${TASK_ID}`;
+			const done = ({ elsewhere }: Task) => [{ url: elsewhere + path, revised_prompt: TENANT }];
+			const gateway = await shapedGateway(
+				{
+					...PROTOCOL,
+					polledAt: () => [`${task_url}?team=${TENANT}`],
+					state: (task, status) => ({ id: task.id, status, data: done(task) }),
+				},
+				{
+					submit: (task) => ({
+						body:
+							mode === 'sync' ? { data: done(task) } : { id: task.id, status: 'queued', task_url },
+					}),
+				},
+			);
+			const result = await runChain(await hostOf(gateway), [ITEM], [image(mode), ...then]);
+			expect(errorOf(result).message).toBe('');
+			const shown = everythingIn(result.json(then.length === 0 ? NODE : `${NODE} ${then.length}`));
+			expect(shown).toContain(gateway.images.url + path);
+			expect(gateway.images.requests.map(({ url }) => url)).toContain(path);
+		},
+	);
+
+	test.each(['sync', 'wait', 'submit'] as const)(
+		'the key that the gateway itself puts into one is asked for with it, and shown without: %s',
+		async (mode) => {
+			const url = `/v1/files/${KEY}/finished.png?key=${KEY}`;
+			const body = { data: [{ url, note: `a-${KEY}-b`, model: `${KEY}/v1` }] };
+			const status_url = `/v1/jobs/${TASK_ID}?key=${KEY}`;
+			const gateway = await shapedGateway(
+				{ ...PROTOCOL, polledAt: () => [status_url], state: (_, status) => ({ status, ...body }) },
+				{
+					submit: ({ id }) => ({
+						body: mode === 'sync' ? body : { id, status: 'queued', status_url },
+					}),
+				},
+			);
+			const result = await run(gateway, 'generations', mode, {
+				then: mode === 'submit' ? [wait] : [],
+			});
+			expect(errorOf(result).message).toBe('');
+			expect(gateway.requests.map((request) => request.url)).toContain(url);
+			const last = mode === 'submit' ? `${NODE} 1` : NODE;
+			expect(result.json(last)).toMatchObject([
+				{ url: `${gateway.url}/v1/files/***/finished.png?key=***` },
+			]);
+			expect(everythingIn(result.data)).not.toContain(KEY);
+			keptSecrets(gateway);
+		},
+	);
+
+	test('no other host is asked with the key, whoever puts it into the address', async () => {
+		const gateway = await open({
+			submit: ({ elsewhere }) => ({ body: { data: [{ url: `${elsewhere}/1.png?key=${KEY}` }] } }),
+		});
+		const result = await run(gateway, 'generations', 'sync');
+		expect(gateway.images.requests.map(({ url }) => url)).toEqual(['/1.png?key=***']);
+		expect(everythingIn(result.data)).not.toContain(KEY);
+	});
+
+	test.each(['/v1/files/a b.png', '/v1/files/Red%20fox (1).png'])(
+		'the relative address %j is one of an image',
+		async (url) => {
+			const gateway = await open({ submit: () => ({ body: { data: [{ url }] } }) });
+			const result = await run(gateway, 'generations', 'sync');
+			expect(errorOf(result).message).toBe('');
+			expect(result.output(NODE)[0]?.binary?.data).toMatchObject({ mimeType: 'image/png' });
+		},
+	);
+});
+
+describe('a finished response with its image in a place that nobody knows', () => {
+	const body = (task: Task) => ({
+		id: task.id,
+		status: 'Ready',
+		result: { sample: `${task.elsewhere}/finished.png` },
+	});
+	const wait = { type: 'imageWait', parameters: { pollInterval: 2, maxWait: 30 } };
+
+	test.each(['sync', 'wait', 'submit'] as const)('has the image: %s', async (mode) => {
+		const gateway = await open({ isLost: true, submit: (task) => ({ body: body(task) }) });
+		const result = await run(gateway, 'generations', mode);
+		expect(result.json(NODE)).toMatchObject([{ url: gateway.image }]);
+		expect(gateway.polls()).toEqual([]);
+	});
+
+	test('to Image Wait and Image Task', async () => {
+		for (const type of ['imageWait', 'imageTask']) {
+			const gateway = await shapedGateway(
+				{ ...PROTOCOL, state: (task) => body(task) },
+				{ stages: ['success'] },
+			);
+			const then = [type === 'imageWait' ? wait : { type }];
+			const result = await run(gateway, 'edits', 'submit', { then });
+			expect(errorOf(result).message).toBe('');
+			expect(everythingIn(result.json(`${NODE} 1`))).toContain(gateway.image);
+		}
+	});
+
+	test('with several such places: every error about the task names their addresses', async () => {
+		for (const mode of ['sync', 'wait'] as const) {
+			const gateway = await open({
+				isLost: true,
+				submit: (task) => ({ body: { ...body(task), other: `${task.elsewhere}/other` } }),
+			});
+			const told = await failing(gateway, mode);
+			expect(told).toContain(gateway.image);
+			expect(told).toContain(TASK_ID);
+		}
+	});
+
+	test('at a deadline, beside an unknown word: the addresses and the message are told', async () => {
+		const gateway = await shapedGateway(PROTOCOL, {
+			polled: (task) => ({ body: { ...body(task), status: 'dreaming', message: REASON } }),
+		});
+		const told = await failing(gateway, 'wait');
+		expect(told).toContain(gateway.image);
+		expect(told).toContain(REASON);
+	});
+});
+
+describe('a row of a table', () => {
+	const rowOf = async (gateway: ShapedGateway, json: object) => {
+		const fields = { baseUrl: gateway.url, apiKey: KEY };
+		const host = await hostFor(fields, { extraNodeTypes: filesNode, binaryMode: 'memory' });
+		const parameters = { pollInterval: 2, maxWait: 10 };
+		return await runChain(host, [{ json } as Given], [{ type: 'imageWait', parameters }]);
+	};
+
+	test.each([null, ''])(
+		'with the address of an image and the ID %j is this image',
+		async (taskId) => {
+			const gateway = await open({});
+			const result = await rowOf(gateway, { taskId, url: gateway.image });
+			expect(result.json(NODE)).toMatchObject([{ url: gateway.image }]);
+		},
+	);
+
+	test.each(['approved', undefined, 'completed'])(
+		'of an edit that was refused does not bring its source back, with the status %j',
+		async (status) => {
+			const gateway = await open({});
+			const details = { charged: 'no', httpCode: 400 };
+			const result = await rowOf(gateway, { taskId: TASK_ID, status, error: 'refused', details });
+			expect(errorOf(result).message).not.toBe('');
+			expect(gateway.requests).toEqual([]);
+		},
+	);
 });
 
 test('one of several images that was refused is told, also where no n announced it', async () => {

@@ -177,6 +177,25 @@ describe('an edit as JSON', () => {
 			{ image: [object(data(photo)), object(data(other))], mask: object(data(mask)) },
 		],
 		['json', 'images', { imageSource: 'url', imageUrl: URL }, EDITS, { images: object(URL) }],
+		[
+			'images',
+			'image',
+			{
+				imageBinaryProperty: `data, ${URL}, file-abcDEF123, other`,
+				options: { mask: 'file-mask0001' },
+			},
+			EDITS,
+			{
+				images: [
+					{ image_url: data(photo) },
+					{ image_url: URL },
+					{ file_id: 'file-abcDEF123' },
+					{ image_url: data(other) },
+				],
+				mask: { file_id: 'file-mask0001' },
+			},
+		],
+		['images', 'image[]', {}, EDITS, { images: [{ image_url: data(photo) }] }],
 		['generations', 'image', {}, GENERATIONS, { image: data(photo) }],
 		[
 			'generations',

@@ -2,7 +2,7 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { opened, sharedBench } from '../opened.mjs';
-import { hostFor, NODE, sendJson, serve, TINY_PNG, workflowOf } from '../workbench.mjs';
+import { byName, hostFor, NODE, sendJson, serve, TINY_PNG, workflowOf } from '../workbench.mjs';
 
 const bench = sharedBench({ imageSize: 16 });
 
@@ -75,8 +75,11 @@ describe('where images cannot be downloaded', () => {
 	const GONE = /gone/;
 	/** A gateway that returns these images for every request. */
 	const run = async (paths: string[], onError = 'continueRegularOutput', options = {}) => {
+		const billing = { unit: 'image', mode: 'price', value: 0.04 };
+		const items = [{ model: 'm', media_type: 'image', billing }];
 		const server = await opened(
 			serve(({ method, url }, response, base) => {
+				if (url!.endsWith('/models')) return sendJson(response, { data: { items } });
 				if (method === 'POST') {
 					const data = paths.map((path) => ({ url: `${base}/${path}`, quality: 'high' }));
 					return sendJson(response, { created: 1, usage: { total: 3 }, data });
@@ -87,7 +90,9 @@ describe('where images cannot be downloaded', () => {
 		const host = await hostFor({ baseUrl: server.url });
 		const all = { oneItemPerRequest: true, checkLimits: false, ...options };
 		const result = await host.run(
-			workflowOf('imageGeneration', { prompt: 'a fox', options: all }, { onError } as never),
+			workflowOf('imageGeneration', { model: byName('m'), prompt: 'a fox', options: all }, {
+				onError,
+			} as never),
 		);
 		return { result, url: server.url };
 	};
@@ -129,6 +134,31 @@ describe('where images cannot be downloaded', () => {
 				}),
 			},
 		]);
+	});
+
+	test('all: the failed item has the cost of the whole request, as the summary does', async () => {
+		const paths = ['gone1.png', 'gone2.png', 'gone3.png', 'gone4.png'];
+		const options = { checkLimits: true, addSummary: true, n: 4 };
+		const { result } = await run(paths, 'continueRegularOutput', options);
+		expect(result.json(NODE)).toMatchObject([
+			{ details: { estimatedCost: 0.16, usage: { total: 3 }, summary: { estimatedCost: 0.16 } } },
+		]);
+	});
+
+	const USED = { total: 3 };
+	test.each<[string, string[], unknown[], unknown[]]>([
+		['the first', ['gone.png', '1.png', '2.png'], [undefined, USED, undefined], [undefined]],
+		['the second', ['1.png', 'gone.png'], [USED, undefined], [undefined]],
+		['all', ['gone1.png', 'gone2.png'], [undefined, undefined], [USED, undefined]],
+	])('%s: the usage comes out once, of an item that has not failed', async (_, paths, ...used) => {
+		const options = { oneItemPerRequest: false };
+		const { result } = await run(paths, 'continueRegularOutput', options);
+		const items = result.json(NODE);
+		const failed = items.flatMap(({ details }) => (details ? [details as IDataObject] : []));
+		expect([items.map(({ usage }) => usage), failed.map(({ usage }) => usage)]).toEqual(used);
+		const joined = await run(paths);
+		const [json] = joined.result.json(NODE) as [IDataObject];
+		expect(json.details ?? json).toMatchObject({ usage: USED });
 	});
 
 	test('the node stops with the address if it is not to go on', async () => {

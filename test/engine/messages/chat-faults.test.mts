@@ -1,12 +1,13 @@
 /** What may go wrong with the chat model, and what it must not cost: through n8n's engine and adapter. */
 import '../fast-time.mjs';
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { DynamicStructuredTool } from '@langchain/core/tools';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { ask, ChatBench, KEY, toolNamed, type Supply, type Use } from './chat-bench.mjs';
-import { chatRoot, chatWorkflow } from './chat-root.mjs';
-import { everythingIn, hostFor, NODE, sendJson } from '../workbench.mjs';
+import { z } from 'zod';
+import { ask, ChatBench, KEY, toolNamed, type Use } from './chat-bench.mjs';
+import { everythingIn, sendJson } from '../workbench.mjs';
 
 const hello = [new HumanMessage('What is 17 * 3?')];
 const TRIES = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
@@ -80,6 +81,13 @@ class Scene {
 		await new Promise((resolve) => this.server.close(resolve));
 	}
 
+	/** The error of a root node that asks once. */
+	async failure(way: Way = 'invoke', parameters = {}) {
+		const use: Use = async (supply) => await ask(await supply(), way, hello);
+		const { error } = await this.bench.run(parameters, use);
+		return error as Error & { description?: string };
+	}
+
 	/** Runs the root node with three tries, each of which asks once. */
 	async retry(way: Way, parameters = {}) {
 		const run = await this.bench.run(
@@ -99,36 +107,110 @@ beforeEach(() => {
 	scene.reply = reply([text('51')], 'end_turn');
 });
 
+const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+const busy: Reply = (response) => sendJson(response, overloaded, 529);
+/** The first requests get a fault, and all others the answer. */
+const after =
+	(faults: number, fault: Reply): Reply =>
+	(response, body, count) =>
+		(count <= faults ? fault : reply([text('51')], 'end_turn'))(response, body, count);
+
+describe('a message that the gateway certainly did not take', () => {
+	const untyped = { error: { message: 'Overloaded' } };
+	const start = event('message_start', { message: { id: 'm', usage: { input_tokens: 5 } } });
+
+	test.each<[string, Way, Reply]>([
+		['529', 'invoke', busy],
+		['529 without a type', 'stream', (response) => sendJson(response, untyped, 529)],
+		['503 with the type', 'invoke', (response) => sendJson(response, overloaded, 503)],
+		['the first event', 'stream', (response) => response.end(event('error', overloaded))],
+		['an event before any content', 'stream', (response) => response.end(start + event('error', overloaded))], // prettier-ignore
+		['an error in place of the message', 'invoke', (response) => sendJson(response, overloaded)],
+		['429', 'stream', (response) => sendJson(response, untyped, 429)],
+	])('%s, by %s, is sent again by the model itself', async (_, way, fault) => {
+		scene.reply = after(2, fault);
+		const answer = await scene.bench.with({}, async (supply) => ask(await supply(), way, hello));
+		expect(answer.text).toBe('51');
+		expect(scene.bodies).toHaveLength(3);
+	});
+
+	test('an overload after half an answer is an unknown outcome', async () => {
+		const [half] = events([text('Half')], 'end_turn').split('event: message_delta');
+		scene.reply = (response) => response.end(half + event('error', overloaded));
+		const { error } = await scene.bench.run({}, async (supply) => {
+			await ask(await supply(), 'stream', hello);
+		});
+		expect(error?.message).toContain('Overloaded');
+		expect((error as { description?: string }).description).toContain('charged');
+		expect(scene.bodies).toHaveLength(1);
+	});
+
+	test('a rate limit that stays is told within half a minute, with what the model has', async () => {
+		scene.reply = (response) => sendJson(response, untyped, 429);
+		const began = performance.now();
+		const error = await scene.failure();
+		expect((performance.now() - began) / 1000).toBeLessThan(40);
+		expect(scene.bodies.length).toBeGreaterThan(3);
+		expect(error.message).toContain('Rate limit exceeded');
+		expect(error.description).toMatch(/^Rate limit exceeded \(429\).*fallback model/);
+		expect(error.description).not.toMatch(/Concurrency|Requests per Second/);
+	});
+
+	test('a longer Retry-After ends the call at once, and holds no other message up', async () => {
+		scene.reply = (response, body, count) => {
+			if (count > 1) return reply([text('51')], 'end_turn')(response, body, count);
+			response.writeHead(429, { 'retry-after': '31' }).end('{}');
+		};
+		expect((await scene.failure()).message).toContain('Rate limit exceeded');
+		expect(scene.bodies).toHaveLength(1);
+		const answer = await scene.bench.with({}, async (supply) =>
+			ask(await supply(), 'invoke', hello),
+		);
+		expect(answer.text).toBe('51');
+	});
+});
+
 describe('Retry On Fail', () => {
-	const overloaded = { error: { message: 'Overloaded' } };
+	const untyped = { error: { message: 'Overloaded' } };
 	const halfBody: Reply = (response) => {
 		response.write('{"id":"msg_7"');
 		setImmediate(() => response.destroy());
 	};
 
-	test.each<[string, Way, Reply, RegExp]>([
-		['a 504', 'invoke', (response) => response.writeHead(504).end('late'), /outcome is unknown/],
-		['a cut connection', 'stream', (response) => response.destroy(), /outcome is unknown/],
-		['a cut body', 'invoke', halfBody, /outcome is unknown/],
-		['a web page', 'stream', (response) => response.end('<html>'), /outcome is unknown/],
-		['an error with 200', 'invoke', (response) => sendJson(response, overloaded), /Overloaded/],
-		['an error event', 'stream', (response) => response.end(event('error', overloaded)), /Over/],
-		['half a tool call', 'invoke', reply([toolUse('a')], 'max_tokens'), /Max Tokens/],
-	])('%s, by %s, is sent once, and says the same with every try', async (_, way, fault, words) => {
+	test.each<[string, Way, Reply]>([
+		['a 504', 'invoke', (response) => response.writeHead(504).end('late')],
+		['a cut connection', 'stream', (response) => response.destroy()],
+		['a cut body', 'invoke', halfBody],
+		['a web page', 'stream', (response) => response.end('<html>')],
+		['an error with 200', 'invoke', (response) => sendJson(response, untyped)],
+		['an error event', 'stream', (response) => response.end(event('error', untyped))],
+		['half a tool call', 'invoke', reply([toolUse('a')], 'max_tokens')],
+	])('gets over %s, by %s, which the model itself sends once', async (_, way, fault) => {
 		scene.reply = fault;
-		const error = await scene.retry(way);
-		expect(error?.message).toMatch(words);
-		expect(error?.description).toContain("n't sent again");
+		const error = await scene.failure(way);
+		expect(error.description?.startsWith(error.message)).toBe(true);
 		expect(scene.bodies).toHaveLength(1);
+		scene.bodies = [];
+		scene.reply = after(1, fault);
+		expect(await scene.retry(way)).toBeUndefined();
+		expect(scene.bodies).toHaveLength(2);
 	});
 
-	test('a root node that continues with an error item is tried again, too', async () => {
-		scene.reply = (response) => response.writeHead(504).end();
-		const settings = { ...TRIES, onError: 'continueRegularOutput' as const };
-		const host = await hostFor({ baseUrl: scene.url }, { extraNodeTypes: chatRoot });
-		const result = await host.run(chatWorkflow('invoke', {}, settings), { startNode: 'Start' });
-		expect(result.json(NODE)).toEqual([{ error: expect.stringContaining('outcome is unknown') }]);
-		expect(scene.bodies).toHaveLength(1);
+	test('one of several equal messages that fails leaves the others alone, in a loop too', async () => {
+		scene.reply = after(1, (response) => response.writeHead(502).end());
+		let rounds = 0;
+		const answers: string[] = [];
+		await scene.bench.run({}, async (supply) => {
+			const models = [await supply(), await supply()];
+			const asked = models.map(async (model) => await ask(model, 'invoke', hello));
+			for (const one of await Promise.allSettled(asked)) {
+				answers.push(one.status === 'fulfilled' ? one.value.text : 'failed');
+			}
+			rounds += 1;
+			return rounds < 3 ? 'again' : undefined;
+		});
+		expect(answers.filter((answer) => answer === '51')).toHaveLength(5);
+		expect(scene.bodies).toHaveLength(6);
 	});
 
 	test('what was refused is sent with every try: it was not charged', async () => {
@@ -137,83 +219,21 @@ describe('Retry On Fail', () => {
 		expect(scene.bodies).toHaveLength(3);
 	});
 
-	test('an unknown outcome is one also in a later run, and none in another execution', async () => {
-		scene.reply = (response) => response.writeHead(504).end();
-		const failures: unknown[] = [];
-		const asks = async (supply: Supply) => {
-			await ask(await supply(), 'invoke', hello).catch((error: unknown) => failures.push(error));
-			return failures.length < 3 ? 'again' : undefined;
-		};
-		await scene.bench.run({}, asks);
-		expect([failures.length, scene.bodies.length]).toEqual([3, 1]);
-		await scene.bench.run({}, asks);
-		expect(scene.bodies).toHaveLength(2);
-	});
-
-	test.each(WAYS)('what was paid for is handed out if a later step failed, by %s', async (way) => {
-		scene.reply = (response, body, count) =>
-			reply([text(`answer ${count}`), toolUse('call_0')], 'tool_use')(response, body, count);
-		const seen: string[][] = [];
-		const paid: Use = async (supply) => {
-			const model = await supply();
-			// The same message twice in one try is meant.
-			const answers = [await ask(model, way, hello), await ask(await supply(), way, hello)];
-			seen.push(answers.map((answer) => `${answer.text} ${answer.tool_calls?.[0]?.id}`));
-			if (seen.length < 3) throw new Error('A later step failed');
-		};
-		const result = await scene.bench.run({}, paid, TRIES);
-		expect(result.status).toBe('success');
-		expect(scene.bodies).toHaveLength(2);
-		expect(seen[0]).toEqual([1, 2].map((n) => expect.stringMatching(`^answer ${n} call_`)));
-		expect([seen[1], seen[2]]).toEqual([seen[0], seen[0]]);
-		const hints = result.hints('Model').map(({ message }) => message);
-		expect(hints).toContainEqual(expect.stringContaining('already paid'));
-	});
-
-	test('an answer that the node could not use is asked for again, and no other', async () => {
+	test('asks again for an answer that the node could not use', async () => {
 		scene.reply = (response, body, count) =>
 			reply([text(`answer ${count}`)], 'end_turn')(response, body, count);
 		const seen: string[] = [];
-		await scene.bench.run(
+		const { data } = await scene.bench.run(
 			{},
 			async (supply) => {
-				const words = [hello, [new HumanMessage('As JSON?')]];
-				for (const asked of words) seen.push((await ask(await supply(), 'invoke', asked)).text);
+				seen.push((await ask(await supply(), 'invoke', hello)).text);
 				throw new Error("Model output doesn't fit required format");
 			},
 			TRIES,
 		);
-		const again = [3, 4].flatMap((count) => ['answer 1', `answer ${count}`]);
-		expect(seen).toEqual(['answer 1', 'answer 2', ...again]);
-	});
-
-	test('in a loop the same message is a new one', async () => {
-		let runs = 0;
-		const { data } = await scene.bench.run({}, async (supply) => {
-			await ask(await supply(), 'stream', hello);
-			runs += 1;
-			return runs < 3 ? 'again' : undefined;
-		});
-		expect(scene.bodies).toHaveLength(3);
-		// Where there is no other try, no response is stored a second time.
-		expect(JSON.stringify(data.executionData?.contextData ?? {})).not.toContain('"text":"51"');
-	});
-
-	test('a node that fails while a message is under way does not send it again', async () => {
-		let tries = 0;
-		const failures: unknown[] = [];
-		const underWay = new Promise<void>((resolve) => (scene.reply = () => resolve()));
-		const fails: Use = async (supply) => {
-			tries += 1;
-			const asking = ask(await supply(), 'stream', hello);
-			asking.catch((error: unknown) => failures.push(error));
-			await underWay;
-			if (tries > 1) await asking;
-			throw new Error('Something else failed');
-		};
-		await scene.bench.run({}, fails, TRIES);
-		expect([tries, scene.bodies.length]).toEqual([3, 1]);
-		expect(String(failures.at(-1))).toContain('unknown');
+		expect(seen).toEqual(['answer 1', 'answer 2', 'answer 3']);
+		// No response is stored with the execution.
+		expect(JSON.stringify(data.executionData?.contextData ?? {})).not.toContain('answer');
 	});
 });
 
@@ -235,13 +255,10 @@ describe('only a Stop', () => {
 			await underWay;
 			caller.abort();
 			own = await asking.catch((error: unknown) => error);
-			await ask(model, way, [new HumanMessage('Hello')]);
 		});
 		expect((own as Error).message).toContain('the agent ended the call');
 		expect(everythingIn(own)).not.toContain('canceled');
-		// The same message may have been charged: it stays unknown.
-		expect(result.status).toBe('error');
-		expect(result.error?.message).toContain('the agent ended the call');
+		expect(result.status).toBe('success');
 		expect(scene.bodies).toHaveLength(1);
 	});
 
@@ -303,6 +320,25 @@ test('a conversation with the call of another model keeps it, though both count 
 	const sent = JSON.stringify(scene.bodies[1]?.messages);
 	expect(sent).toContain('a fox');
 	expect(sent).not.toContain('an owl');
+});
+
+test.each(WAYS)('names that the endpoint refuses are called by their own, by %s', async (way) => {
+	const name = 'Wetter.Dienst: heute und morgen in München';
+	const schema = z.object({ 'Größe (cm)': z.string() });
+	const tool = new DynamicStructuredTool({ name, description: 'x', schema, func: async () => 'x' });
+	const called: string[] = [];
+	scene.reply = (response, body, count) => {
+		const [{ name: sent, input_schema }] = body.tools as [any];
+		called.push(String(sent));
+		const [property] = Object.keys(input_schema.properties as object);
+		const use = { type: 'tool_use', id: 'a', name: sent, input: { [property!]: '3' } };
+		reply([use], 'tool_use')(response, body, count);
+	};
+	const answer = await scene.bench.with({}, async (supply) =>
+		ask((await supply()).bindTools([tool]), way, hello),
+	);
+	expect(answer.tool_calls).toMatchObject([{ name, args: { 'Größe (cm)': '3' } }]);
+	expect(called).toEqual([expect.stringMatching(/^Wetter_Dienst_[\w-]{1,50}$/)]);
 });
 
 describe('what arrives', () => {

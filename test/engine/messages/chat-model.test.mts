@@ -88,9 +88,6 @@ describe('one response', () => {
 				messages,
 				thinking: { type: 'enabled', budget_tokens: 99, display: 'omitted' },
 				output_config: { effort: 'low' },
-				temperature: 0,
-				top_p: 0.5,
-				top_k: 7,
 				cache_control: { type: 'ephemeral', ttl: '1h' },
 				stop_sequences: ['END'],
 				metadata: { user_id: 'me' },
@@ -271,7 +268,7 @@ describe('what goes wrong', () => {
 
 	test('a caller who gives up ends it, also between two attempts', async () => {
 		// Long on the fast clock: a busy machine gets to the end of the test before.
-		const quota = { retryAfter: 40, type: 'insufficient_quota', message: 'no balance' };
+		const quota = { retryAfter: 25, type: 'insufficient_quota', message: 'no balance' };
 		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, ...quota }]);
 		await bench.with({}, async (supply) => {
 			const model = await supply();

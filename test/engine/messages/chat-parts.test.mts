@@ -219,6 +219,16 @@ describe('structured output', () => {
 		expect(bodies()[0]).not.toHaveProperty('tool_choice');
 	});
 
+	test.each([[{ thinking: 'disabled' }], [{ model: 'reason-large-nothinking' }]])(
+		'forces the tool where thinking is off: %j',
+		async (parameters) => {
+			await bench.with(parameters, async (supply) => {
+				await (await supply()).withStructuredOutput(SCHEMAS[1]![1]).invoke('Say hello');
+			});
+			expect(bodies()[0]).toMatchObject({ tool_choice: { type: 'tool', name: 'extract' } });
+		},
+	);
+
 	test('comes with the response, also where that has no fields', async () => {
 		const name = 'answer';
 		await bench.with({}, async (supply) => {

@@ -91,10 +91,45 @@ test('with another input, no image is read', async () => {
 	expect(sent()).toEqual([[user('Hello')]]);
 });
 
+const HEIC = { bytes: Buffer.from('\0\0\0\x18ftypheic\0\0\0\0', 'latin1'), fileName: 'IMG_1.HEIC' };
+
+describe('a row without an image', () => {
+	test.each(['""', '[]', 'null', 'undefined'])('is sent without one: %s', async (none) => {
+		const result = await ask([photos, {}], `={{ $itemIndex === 0 ? "data" : ${none} }}`);
+		expect(result.error).toBeUndefined();
+		const bodies = sent().map((messages) => JSON.stringify(messages));
+		expect(bodies).toHaveLength(2);
+		expect(bodies).toContain(JSON.stringify([user('Describe this')]));
+		expect(result.hints(NODE).map(({ message }) => message)).toContainEqual(
+			expect.stringContaining('sent without an image'),
+		);
+	});
+
+	test.each<[string, object]>([
+		[' , ', {}],
+		['={{ null }}', { prompt: '' }],
+	])('is refused where "%s" is fixed, or nothing else is said', async (images, more) => {
+		expect(errorOf(await ask([photos], images, more)).description).toContain('Nothing was sent.');
+		expect(gateway.count('any')).toBe(0);
+	});
+});
+
+test('a drawing is sent as its text, and a document may begin with a byte order mark', async () => {
+	const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+	const marked = Buffer.from('\xef\xbb\xbf\n%PDF-1.7', 'latin1');
+	const files = {
+		drawing: { bytes: Buffer.from(svg), mimeType: 'image/svg+xml' },
+		letter: { bytes: marked, mimeType: 'application/octet-stream' },
+	};
+	// The embedded gateway looks at the first bytes of a document alone.
+	await ask([{ files }], 'drawing, letter');
+	const document = { ...block('application/pdf', marked), type: 'document' };
+	expect(sent()).toEqual([[user([text(svg), document, text('Describe this')])]]);
+});
+
 const large = Buffer.concat([PNG, Buffer.alloc(20 * 1024 * 1024)]);
 const messages = { options: { extraFields: { messages: [user('Hello')] } } };
 test.each<[string, string | undefined, Given, object, RegExp]>([
-	['nothing', undefined, photos, {}, /^'Images' is empty\n/],
 	['blanks', ' , ', photos, {}, /^'Images' is empty\n/],
 	['a text', 'data', { files: { data: TEXT } }, {}, /^The binary field "data" is not an image\nIt is "fake.png" and contains text. .*, or a PDF document. Nothing was sent.$/], // prettier-ignore
 	[
@@ -105,6 +140,7 @@ test.each<[string, string | undefined, Given, object, RegExp]>([
 		/^The item has no binary field 'data'\n.* Nothing was sent.$/,
 	],
 	['more than 20 MB', 'data', { files: { data: { bytes: large } } }, {}, /^The images in 'Images' have 20.0 MB; allowed: at most 20 MB\n.*web addresses/], // prettier-ignore
+	['HEIC', 'data', { files: { data: { ...HEIC, mimeType: 'image/jpeg' } } }, {}, /^The binary field "data" has the type image\/heic, .*\nIt is "IMG_1.heic"/], // prettier-ignore
 	['an address of another kind', 'ftp://a/b.png', {}, {}, /name .*web address\nIt is ftp:/],
 	['messages in Extra Fields', 'data', photos, messages, /must not set 'messages' beside 'Images'/],
 ])('%s in item 2 is refused, and nothing is sent', async (_, images, faulty, more, words) => {

@@ -76,6 +76,12 @@ describe('Output Content as JSON', () => {
 		['lists before it', 'See [[1]] and ["red"]: {"a": ["b"]}', { a: ['b'] }],
 		['thinking alone', '<think>{"a": 1}</think>', { a: 1 }],
 		['text behind thinking', '<think>{"a": 1}?</think>\n{"a": 2}', { a: 2 }],
+		['words with a bracket around it', 'For [x] (see {y}):\n{"a": 1}\nAs said {above}].', { a: 1 }],
+		['a quote before it', 'The 5" one: {"a": "}"} and more', { a: '}' }],
+		['drafts, then the whole', '{"a": 1}\nNo:\n{"a": 2}\nSee also {"b": 3}', { a: 2 }],
+		['a draft that is cut', '{"a": 1,\nNo:\n{"a": 2}', { a: 2 }],
+		['a draft in thinking', '<thinking>{"a": 1}</thinking>\n\n{"a": 2}', { a: 2 }],
+		['a footnote behind it', '{"a": [1]}\n\n[1] ["x"]', { a: [1] }],
 		['a long number', '{"id": 1234567890123456789}', { id: '1234567890123456789' }],
 	])('%s', async (_, text, json) => {
 		respond = () => reply(text);
@@ -101,6 +107,18 @@ describe('Output Content as JSON', () => {
 			reply(half, { stop_reason: 'max_tokens' }),
 			half,
 			/^The response was cut off at 'Max Tokens', so its JSON is incomplete\n.*Increase 'Max Tokens'/,
+		],
+		[
+			'JSON for which the conversation is too long',
+			reply(half, { stop_reason: 'model_context_window_exceeded' }),
+			half,
+			/can read, so its JSON is incomplete\n.*Make it shorter(?!.*Increase)/s,
+		],
+		[
+			'a paused turn',
+			reply('Let me search', { stop_reason: 'pause_turn' }),
+			'Let me search',
+			/paused its turn, so its JSON is incomplete\n.*'History'(?!.*Ask for nothing)/s,
 		],
 	])(
 		'%s is an error with the text, which no retry pays for again',
@@ -136,6 +154,51 @@ describe('Output Content as JSON', () => {
 		expect(bodies).toHaveLength(1);
 	});
 });
+
+describe('a paused turn', () => {
+	const search = {
+		type: 'server_tool_use',
+		id: 'srv_1',
+		name: 'web_search',
+		input: { query: 'x' },
+	};
+
+	test.each([[[search]], [[{ type: 'text', text: 'Let me see' }, search]]])(
+		'goes on with an empty prompt: %j',
+		async (content) => {
+			respond = () => reply(content, { stop_reason: 'pause_turn' });
+			const paused = await ask({});
+			expect(paused.hints(NODE).map(({ message }) => message)).toContainEqual(
+				expect.stringMatching(/paused.*'History' and an empty 'Prompt'/),
+			);
+			respond = () => reply('Done');
+			const history = paused.json(NODE)[0]!.messages;
+			const done = await ask({ prompt: '', options: { history } });
+			expect(done.json(NODE)[0]).toMatchObject({ text: 'Done' });
+			expect(bodies[1]!.messages).toEqual(history);
+		},
+	);
+
+	test('an empty prompt without one is still refused', async () => {
+		const history = [{ role: 'user', content: 'Hello' }];
+		expect(errorOf(await ask({ prompt: '' })).message).toBe("'Prompt' is empty");
+		expect(errorOf(await ask({ prompt: '', options: { history } })).message).toContain('empty');
+		expect(bodies).toEqual([]);
+	});
+});
+
+test.each([0, '', [], {}, { code: 1 }, 'odd', null, false])(
+	'a response with "error": %j is a success that is paid once',
+	async (error) => {
+		respond = () => reply('Fine', { error });
+		const result = await ask({ simplify: false }, { ...retry, onError: 'continueErrorOutput' });
+		expect(bodies).toHaveLength(1);
+		expect(result.json(NODE)[0]).toMatchObject({
+			content: [{ type: 'text', text: 'Fine' }],
+			[error === null || error === false ? 'error' : 'responseError']: error,
+		});
+	},
+);
 
 describe('what an earlier try paid for', () => {
 	const input = [{ json: { name: 'one' } }, { json: { name: 'two' } }];
@@ -184,12 +247,11 @@ describe('what an earlier try paid for', () => {
 		expect(bodies).toHaveLength(2);
 	});
 
-	test("a failed item names the prompt that was paid for, and not this try's", async () => {
+	test('a failed item names the prompt that may have been charged last', async () => {
 		respond = () => 500;
 		const prompts = { prompt: '={{ "Say " + Math.random() }}' };
 		const result = await ask(prompts, { ...retry, onError });
-		expect(bodies).toHaveLength(1);
-		const prompt = bodies[0]!.messages[0]!.content;
+		const prompt = bodies.at(-1)!.messages[0]!.content;
 		expect(result.json(NODE)[0]!.details).toMatchObject({ charged: 'maybe', model: 'm', prompt });
 	});
 });

@@ -98,9 +98,6 @@ describe('what is sent', () => {
 			messages: [user('Before'), { role: 'assistant', content: 'Indeed' }, user('What is 17 * 3?')],
 			thinking: { type: 'adaptive', display: 'omitted' },
 			output_config: { effort: 'xhigh' },
-			temperature: 0,
-			top_p: 0.5,
-			top_k: 7,
 			cache_control: { type: 'ephemeral', ttl: '1h' },
 			metadata: { user_id: 'u' },
 		});
@@ -267,15 +264,28 @@ describe('money', () => {
 		expect(Object.values(gateway.paidByPrompt)).toEqual(Array(10).fill(1));
 	});
 
-	test("Retry On Fail doesn't send a message of unknown outcome again", async () => {
-		gateway.setFaults([{ call: 'message', kind: 'cutAfter', match: 'item 7.' }]);
+	test('Retry On Fail sends a message of unknown outcome again, and no other', async () => {
+		gateway.setFaults([{ call: 'message', kind: 'cutAfter', match: 'item 7.', times: 1 }]);
 		const result = await ask(numbered, retry, 10);
-		expect(errorOf(result).message).toContain('The outcome is unknown');
-		expect(
-			gateway.requests.filter(({ body }) => JSON.stringify(body).includes('item 7.')),
-		).toHaveLength(1);
-		expect(gateway.paid).toBe(gateway.count('message'));
-		expect(gateway.paid).toBeLessThanOrEqual(10);
+		expect(result.error).toBeUndefined();
+		expect(result.json(NODE)).toHaveLength(10);
+		const counts = Object.entries(gateway.paidByPrompt).map(([prompt, count]) => [
+			/item \d+/.exec(prompt)?.[0],
+			count,
+		]);
+		expect(Object.fromEntries(counts)).toMatchObject({ 'item 6': 1, 'item 7': 2, 'item 8': 1 });
+		expect(gateway.paid).toBe(11);
+	});
+
+	test('a message whose last try was refused may have been charged by an earlier one', async () => {
+		gateway.setFaults([
+			{ call: 'message', kind: 'cutAfter', match: 'item 1.', times: 1 },
+			{ call: 'message', kind: 'status', status: 400, match: 'item 1.', times: 9 },
+		]);
+		const goesOn = { ...retry, onError: 'continueRegularOutput' as const };
+		const result = await ask({ prompt: 'item 1.' }, goesOn, 1);
+		expect(result.json(NODE)[0]).toMatchObject({ details: { charged: 'maybe', httpCode: 400 } });
+		expect(gateway.count('message')).toBeGreaterThan(1);
 	});
 
 	test('where the node goes on, the failed item holds the error and nothing else', async () => {

@@ -84,13 +84,20 @@ describe('the list in the editor', () => {
 	});
 
 	test.each(['message', 'lmChatMediaGateway'])(
-		'of %s has names always, those of the media list last',
+		'of %s has names always: none for images or videos, those of the media list without a kind last',
 		async (node) => {
 			const items = [{ model: SORTED[0] }, { model: 'of-no-message' }];
 			const gateway = await gatewayWith(json(200, { success: true, data: { items } }));
 			expect(await search(node, { baseUrl: gateway.url }, 'PAINT')).toEqual(
 				[SORTED[1], SORTED[0]].map((name) => ({ name, value: name })),
 			);
+			for (const media_type of ['image', 'VIDEO', 'audio']) {
+				const kinds = [{ model: SORTED[0], media_type }];
+				const other = await gatewayWith(json(200, { success: true, data: { items: kinds } }));
+				const found = await search(node, { baseUrl: other.url }, 'PAINT');
+				const left = media_type === 'audio' ? [SORTED[1], SORTED[0]] : [SORTED[1]];
+				expect(found.map(({ value }) => value)).toEqual(left);
+			}
 			expect(asked(gateway)).toEqual([
 				['/v1/models', BEARER],
 				['/v1/media/models', undefined],

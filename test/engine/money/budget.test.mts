@@ -192,3 +192,60 @@ function spentIn({ data }: RunResult): number | undefined {
 	const context = data.executionData?.contextData[`node:${NODE}`];
 	return (context?.mediaGatewayBudget as { spent: number } | undefined)?.spent;
 }
+
+describe('images that another parameter than n counts', () => {
+	const billing = { unit: 'image', mode: 'price', value: 0.04 };
+	const numbers = [1, 2, 4];
+	const COUNTED = { num_images: numbers, batchSize: numbers, max_images: [], outputs: [4] };
+	const listed = async (parameters: IDataObject) =>
+		await opened(
+			openBench({ models: [{ model: MODEL, media_type: 'image', billing, parameters }] }),
+		);
+	const form = (value: IDataObject) => ({ modelParameters: { mappingMode: 'defineBelow', value } });
+	const row = (name: string, value: unknown) => ({
+		options: { parametersByName: { parameter: [{ name, value }] } },
+	});
+	const extra = (value: IDataObject) => ({ options: { extraFields: JSON.stringify(value) } });
+
+	test.each([
+		['in the form', { num_images: numbers }, form({ num_images: 4 })],
+		['by name', { batchSize: numbers }, row('batchSize', '4')],
+		['in the extra fields', { max_images: numbers }, extra({ max_images: 4 })],
+		['by the model alone', { outputs: [4] }, {}],
+	])('%s: counted by the budget and by a dry run', async (_, published, given) => {
+		const { options = {}, ...others } = given as IDataObject;
+		const own = await listed(published as IDataObject);
+		const make = async (more: IDataObject) =>
+			await own.run('imageGeneration', {
+				prompt: 'a fox',
+				...others,
+				options: { ...(options as IDataObject), ...more },
+			});
+		const refused = await make({ budget: 0.1 });
+		expect(errorOf(refused).message).toBe('The estimated cost of 0.16 exceeds the budget of 0.1');
+		expect(own.gateway.paid).toBe(0);
+		expect((await make({ dryRun: true })).json(NODE)).toMatchObject([{ estimatedCost: 0.16 }]);
+		expect((await make({ budget: 0.16 })).error).toBeUndefined();
+	});
+
+	test.each([
+		['two that may multiply', COUNTED, { n: 2, extraFields: '{ "num_images": 2 }' }],
+		['one that the model does not publish', {}, { extraFields: '{ "num_images": 2 }' }],
+		['one inside an object', {}, { extraFields: '{ "input": { "num_images": 2 } }' }],
+	])('%s: the price is unknown', async (_, { outputs, ...published }: IDataObject, options) => {
+		const own = await listed(published);
+		const make = async (more: IDataObject) =>
+			await own.run('imageGeneration', { prompt: 'a fox', options: { ...options, ...more } });
+		const { message, description } = errorOf(await make({ budget: 100 }));
+		expect(message).toMatch(/^'Budget' is set, but the price of the model .* is unknown$/);
+		expect(description).toMatch(
+			/^It isn't clear how many images the request is for: .*'num_images'/,
+		);
+		expect(own.gateway.paid).toBe(0);
+		const [dry] = (await make({ dryRun: true })).json(NODE);
+		expect(dry).toMatchObject({ estimatedCost: null });
+		// The images that came have a price.
+		const costs = (await make({ addSummary: true })).json(NODE).map((json) => json.estimatedCost);
+		expect(new Set(costs)).toEqual(new Set([0.04]));
+	});
+});

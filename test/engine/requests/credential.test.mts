@@ -1,5 +1,9 @@
 /** The credential: its test, certificates, and where the key goes. */
-import '../fast-time.mjs';
+import { timeouts } from '../fast-time.mjs';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import { createGzip } from 'node:zlib';
 import { createRequire } from 'node:module';
 import type * as Core from 'n8n-core' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
@@ -126,10 +130,10 @@ describe('the test behind the button', () => {
 	});
 
 	test('additional headers reach the gateway, and its model list on the same server', async () => {
-		const headers = { values: [{ name: 'X-Tenant', value: '7' }] };
+		const headers = { values: [{ name: 'X-Team-Token', value: '7' }] };
 		const needy = await opened(
 			serve((request, response) => {
-				if (request.headers['x-tenant'] !== '7') return sendJson(response, {}, 403);
+				if (request.headers['x-team-token'] !== '7') return sendJson(response, {}, 403);
 				if (request.url!.includes('/media/')) return sendJson(response, { data: { items: [] } });
 				if (request.url === '/v1/models') return sendJson(response, { data: [] });
 				sendJson(response, { error: { message: 'no such task' } }, 404);
@@ -143,7 +147,7 @@ describe('the test behind the button', () => {
 		expect(await withKey(KEY, { ...at, headers })).toMatchObject({ status: 'OK' });
 		const elsewhere = { baseUrl: needy.url, mediaUrl: foreign.url, headers };
 		expect(await withKey(KEY, elsewhere)).toMatchObject({ status: 'OK' });
-		expect(foreign.requests[0]!.headers).not.toHaveProperty('x-tenant');
+		expect(foreign.requests[0]!.headers).not.toHaveProperty('x-team-token');
 	});
 
 	test('an endpoint that takes its key as x-api-key only', async () => {
@@ -162,10 +166,10 @@ describe('the test behind the button', () => {
 	});
 
 	test('what the gateway misses is quoted, without the values that were sent', async () => {
-		const headers = { values: [{ name: 'X-Tenant', value: 'tenant-0123456789' }] };
+		const headers = { values: [{ name: 'X-Team-Token', value: 'tenant-0123456789' }] };
 		const own = await opened(
 			serve((request, response) => {
-				const sent = `${request.headers['x-tenant']} with ${request.headers.authorization}`;
+				const sent = `${request.headers['x-team-token']} with ${request.headers.authorization}`;
 				sendJson(response, { message: `x-provider is required for ${sent}` }, 400);
 			}),
 		);
@@ -174,6 +178,76 @@ describe('the test behind the button', () => {
 			'Error',
 			"The server rejected the test request (400): x-provider is required for *** with Bearer ***. Check 'API Key', 'Base URL', and 'Additional Headers' under 'Gateway Settings'.",
 		]);
+	});
+
+	describe('a response without an end', () => {
+		const BLANKS = Buffer.alloc(1024 * 1024, ' ');
+		/** Three times the limit, as fast as it is read. */
+		const pour = (to: Writable): void => {
+			let left = 192;
+			const more = (): void => {
+				while (left > 0) {
+					left -= 1;
+					if (!to.write(BLANKS)) return void to.once('drain', more);
+				}
+				to.end();
+			};
+			more();
+		};
+
+		test.each([200, 401, 404, 503])(
+			'%d, a blank at a time: ends at its deadline',
+			async (status) => {
+				const slow = await opened(
+					serve((_, response) => {
+						response.writeHead(status).flushHeaders();
+						const timer = setInterval(() => response.write(' '), 5);
+						response.once('close', () => clearInterval(timer));
+					}),
+				);
+				const restore = timeouts('fast');
+				const { status: verdict, message } = await withKey(KEY, { baseUrl: slow.url });
+				restore();
+				expect([verdict, message]).toEqual([
+					'Error',
+					expect.stringMatching(/time limit|timed out/i),
+				]);
+				expect(slow.requests).toHaveLength(1);
+			},
+		);
+
+		test('headers that do not come: ends at its deadline, and so does a response after it', async () => {
+			let late: ServerResponse | undefined;
+			const closed: Array<Promise<unknown>> = [];
+			const slow = await opened(
+				serve((_, response) => {
+					late = response;
+					closed.push(once(response, 'close'));
+				}),
+			);
+			const restore = timeouts('fast');
+			expect((await withKey(KEY, { baseUrl: slow.url })).status).toBe('Error');
+			restore();
+			late!.write('{');
+			await Promise.all(closed);
+		});
+
+		test.each([
+			['as fast as it is read', {}],
+			['a gzip bomb', { 'content-encoding': 'gzip' }],
+		])('%s: ends at its limit', async (_, headers) => {
+			const fast = await opened(
+				serve((_request, response) => {
+					response.writeHead(404, headers);
+					if (!('content-encoding' in headers)) return pour(response);
+					const gzip = createGzip();
+					gzip.pipe(response);
+					pour(gzip);
+				}),
+			);
+			const { status, message } = await withKey(KEY, { baseUrl: fast.url });
+			expect([status, message]).toEqual(['Error', expect.stringMatching(/larger|too large/i)]);
+		});
 	});
 
 	test('the Media URL is tested as well, without the key', async () => {
@@ -227,7 +301,7 @@ test("the fields under 'Gateway Settings' have no effect while it is off", async
 		baseUrl: own.url,
 		gatewaySettings: false,
 		mediaUrl: media.url,
-		headers: { values: [{ name: 'x-tenant', value: 'acme' }] },
+		headers: { values: [{ name: 'x-team-token', value: 'acme' }] },
 		asyncFlag: 'path',
 		editFormat: 'json',
 		messageAuth: 'bearer',
@@ -286,7 +360,7 @@ describe('the key, and the value of an additional header', () => {
 		return await opened(
 			serve((request, response) => {
 				const { authorization = '', 'x-api-key': apiKey = '' } = request.headers;
-				const sent = `${authorization} ${String(apiKey)} ${String(request.headers['x-tenant'])}`;
+				const sent = `${authorization} ${String(apiKey)} ${String(request.headers['x-team-token'])}`;
 				response.setHeader('x-echo', sent);
 				if (status >= 300 && status < 400) {
 					response.setHeader('location', `${imageHost}/?${encodeURIComponent('sent')}=${sent}`);
@@ -331,7 +405,7 @@ describe('the key, and the value of an additional header', () => {
 
 	const hostWith = async (credential: Record<string, unknown>) =>
 		await hostFor(
-			{ apiKey: KEY, headers: { values: [{ name: 'x-tenant', value: TENANT }] }, ...credential },
+			{ apiKey: KEY, headers: { values: [{ name: 'x-team-token', value: TENANT }] }, ...credential },
 			{ extraNodeTypes: chatRoot },
 		);
 
@@ -363,7 +437,7 @@ describe('the key, and the value of an additional header', () => {
 		for (const { headers } of images.requests) {
 			expect(headers).not.toHaveProperty('authorization');
 			expect(headers).not.toHaveProperty('x-api-key');
-			expect(headers).not.toHaveProperty('x-tenant');
+			expect(headers).not.toHaveProperty('x-team-token');
 		}
 	}
 
@@ -379,7 +453,7 @@ describe('the key, and the value of an additional header', () => {
 				new Set([KEY, undefined]),
 			);
 			expect(received.map(({ headers }) => headers.authorization)).toContain(KEY);
-			expect(own.requests.every(({ headers }) => headers['x-tenant'] === TENANT)).toBe(true);
+			expect(own.requests.every(({ headers }) => headers['x-team-token'] === TENANT)).toBe(true);
 			for (const text of kept) expect(text).not.toContain('0123456789');
 			expectKeptAway(images);
 		},
@@ -430,7 +504,7 @@ describe('an expression of the item as the key', () => {
 		[
 			'in an additional header',
 			keys[0]!,
-			{ headers: { values: [{ name: 'x-tenant', value: '={{ $json.nested.id }}' }] } },
+			{ headers: { values: [{ name: 'x-team-token', value: '={{ $json.nested.id }}' }] } },
 		],
 		[
 			'in whose certificate is checked',

@@ -102,3 +102,29 @@ test('source files that never arrive hold up their own execution only', async ()
 	stop.abort();
 	expect((await stuck).status).toBe('canceled');
 });
+
+test('a Retry-After pauses all executions of the account, and a Stop of the one that met it ends no other', async () => {
+	const server = await serve((_request, response) => {
+		response.setHeader('retry-after', '250');
+		sendJson(response, { error: { message: 'Slow down' } }, 429);
+	});
+	servers.push(server);
+	const host = await hostFor({ baseUrl: server.url });
+	const posts = (): number => server.requests.filter(({ method }) => method === 'POST').length;
+	const isPausing = (): boolean => sleeps.some((ms) => ms > 200_000);
+	const parameters = { prompt: 'a fox', download: false, options: { checkLimits: false } };
+	const [first, second] = [new AbortController(), new AbortController()];
+	const start = ({ signal }: AbortController) =>
+		host.run(workflowOf('imageGeneration', parameters), { signal });
+	const met = start(first);
+	await until(isPausing);
+	sleeps.splice(0);
+	const other = start(second);
+	first.abort();
+	await met;
+	// The other one now keeps the time by itself.
+	await until(() => isPausing() || posts() > 1);
+	expect(posts()).toBe(1);
+	second.abort();
+	await other;
+});

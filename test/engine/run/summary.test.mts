@@ -127,6 +127,23 @@ test('Submit Only and Image Wait: the tasks of the one are the images of the oth
 	expect(waited.json(NODE).map(({ estimatedCost }) => estimatedCost)).toEqual([PRICE, PRICE]);
 });
 
+test.each([
+	['the second', [{}, { estimatedCost: 2 * PRICE, pricePerImage: PRICE }]],
+	['the first', [{ estimatedCost: 2 * PRICE, pricePerImage: PRICE }, {}]],
+	['one without a type', [{}, { estimatedCost: PRICE, taskType: undefined }]],
+	// How many images were requested wasn't clear.
+	['one with the price of an image', [{ pricePerImage: PRICE }, {}]],
+])('two items of one task, of which %s has a price: it is in the sum', async (_, facts) => {
+	const options = { addSummary: true };
+	const submit = { prompt: PROMPT, mode: 'submit', options };
+	const submitted = await bench.run('imageGeneration', submit, prompts('a fox'));
+	const [{ taskId, taskType }] = submitted.json(NODE) as [IDataObject];
+	const items = facts.map((more) => ({ taskId, taskType, ...more }));
+	const waited = await bench.run('imageWait', { options }, items);
+	expect(summaryIn(waited)).toMatchObject({ images: 1, tasks: 1, estimatedCost: PRICE });
+	expect(waited.json(NODE).map(({ estimatedCost }) => estimatedCost)).toEqual([PRICE, PRICE]);
+});
+
 test('a dry run has done nothing, and says what would be done', async () => {
 	const options = { addSummary: true, dryRun: true, n: '={{ [1, 9, 0][$itemIndex] }}' };
 	const goOn = { onError: 'continueRegularOutput' } as const;

@@ -1,7 +1,10 @@
 /** n8n cannot store the execution: nothing is paid twice, and no task is lost. */
 import '../fast-time.mjs';
+import { createRequire } from 'node:module';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult } from '../../../harness/engine/host.mjs';
+import { Container } from '../../../harness/engine/n8n.mjs';
+import { until } from '../../until.mjs';
 import { errorOf } from '../one-node.mjs';
 import { opened } from '../opened.mjs';
 import { openBench, type Bench, type Settings } from '../workbench.mjs';
@@ -9,8 +12,14 @@ import { nextRound, survivingWorkflow, turnTimeOfDay } from './rounds.mjs';
 
 turnTimeOfDay();
 
+// The logger that nodes are given.
+const require = createRequire(createRequire(import.meta.url).resolve('n8n-core'));
+const { Logger } = require('@n8n/backend-common') as {
+	Logger: abstract new () => { warn(message: string): void };
+};
+
 /** Of a sub-execution with this node, the database refuses so many. */
-const broken = { node: '', times: 0 };
+const broken = { node: '', times: 0, isSilent: false };
 
 let bench: Bench;
 beforeAll(async () => {
@@ -19,9 +28,12 @@ beforeAll(async () => {
 			now: () => Date.now(),
 			host: {
 				onWake: (until) => void nextRound(until),
-				onSubExecution: ({ workflow: { nodes } }: RunResult) => {
-					const isMeant = nodes.some(({ name }) => name === broken.node);
-					if (isMeant && (broken.times -= 1) >= 0) throw new Error('No connection to the database');
+				onSubExecution: (child: RunResult) => {
+					const isMeant = child.workflow.nodes.some(({ name }) => name === broken.node);
+					if (!isMeant || (broken.times -= 1) < 0) return;
+					if (!broken.isSilent) throw new Error('No connection to the database');
+					// As n8n does it if it can't store that it waits.
+					delete child.waitTill;
 				},
 			},
 		}),
@@ -30,6 +42,7 @@ beforeAll(async () => {
 beforeEach(() => {
 	bench.gateway.reset();
 	broken.times = 0;
+	broken.isSilent = false;
 });
 
 const RETRY = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
@@ -46,24 +59,41 @@ async function start(type: 'imageGeneration' | 'imageWait', settings: Settings) 
 	return await bench.host.run(json, { input, mode: 'trigger' });
 }
 
-const [SUPERVISOR, CHECKS] = ['Wait for Image Tasks', 'Check Image Tasks'];
+const [SUPERVISOR, KEEPER, CHECKS] = [
+	'Wait for Image Tasks',
+	'Keep Image Results',
+	'Check Image Tasks',
+];
 
-test.each([
-	['imageGeneration', SUPERVISOR, undefined],
-	['imageWait', CHECKS, undefined],
-	['imageGeneration', CHECKS, 'continueRegularOutput'],
-	['imageWait', SUPERVISOR, 'continueErrorOutput'],
-] as const)(
-	'%s without "%s": Retry On Fail waits for the same tasks (%s)',
-	async (type, node, onError) => {
-		Object.assign(broken, { node, times: 2 });
-		const waiting = await start(type, { ...RETRY, onError });
-		expect([waiting.status, paid()]).toEqual(['waiting', 2]);
-		const result = await bench.host.resume(waiting);
-		expect(result.json('Done').map(({ prompt }) => prompt)).toEqual(PROMPTS);
-		expect(paid()).toBe(2);
-	},
-);
+/** The tries of a minute, and those of a node with Retry On Fail. */
+const MINUTE = 13;
+const ALL = 3 * MINUTE;
+
+describe.each([false, true])('a database that is away (silently: %s)', (isSilent) => {
+	test.each([
+		['imageGeneration', SUPERVISOR, undefined, {}],
+		['imageGeneration', KEEPER, undefined, {}],
+		['imageGeneration', CHECKS, 'continueRegularOutput', {}],
+		['imageWait', SUPERVISOR, 'continueErrorOutput', {}],
+		['imageWait', CHECKS, undefined, RETRY],
+	] as const)(
+		'for less than a minute: %s without "%s" waits for the same tasks (%s)',
+		async (type, node, onError, retry) => {
+			Object.assign(broken, { node, times: MINUTE - 1, isSilent });
+			const waiting = await start(type, { ...retry, onError });
+			expect([waiting.status, paid()]).toEqual(['waiting', 2]);
+			const result = await bench.host.resume(waiting);
+			expect(result.json('Done').map(({ prompt }) => prompt)).toEqual(PROMPTS);
+			expect(paid()).toBe(2);
+		},
+	);
+});
+
+test('for longer: Retry On Fail waits for the same tasks', async () => {
+	Object.assign(broken, { node: CHECKS, times: MINUTE + 1 });
+	const waiting = await start('imageGeneration', RETRY);
+	expect([waiting.status, paid()]).toEqual(['waiting', 2]);
+});
 
 test.each([
 	['imageGeneration', CHECKS],
@@ -72,24 +102,44 @@ test.each([
 ] as const)(
 	'%s without "%s" ends with an error that names all tasks, and n8n’s Retry waits for them',
 	async (type, node) => {
-		Object.assign(broken, { node, times: 3 });
+		Object.assign(broken, { node, times: ALL });
+		const warned = jest.spyOn(Container.get(Logger), 'warn').mockImplementation();
 		const failed = await start(type, RETRY);
 		const { message, messages } = errorOf(failed);
 		expect(message).toBe('No connection to the database');
-		expect(messages.join().match(/task_\w+/g)).toHaveLength(2);
+		const ids = messages.join().match(/task_\w+/g);
+		expect(ids).toHaveLength(2);
+		// n8n itself may have nowhere to store the error.
+		const logged = warned.mock.calls.map(([line]) => String(line));
+		warned.mockRestore();
+		for (const id of ids ?? []) expect(logged.join()).toContain(id);
+		expect(logged[0]).toContain('n8n could not store the run.');
 		const waiting = await bench.host.retry(failed);
 		expect([waiting.status, paid()]).toEqual(['waiting', 2]);
 	},
 );
 
 test.each([
-	['imageGeneration', 'continueRegularOutput', 'Done'],
-	['imageWait', 'continueErrorOutput', 'Failed'],
-] as const)('%s ends with an item for each task (%s)', async (type, onError, output) => {
-	Object.assign(broken, { node: CHECKS, times: 3 });
+	['imageGeneration', 'continueRegularOutput', 'Done', false],
+	['imageWait', 'continueErrorOutput', 'Failed', true],
+] as const)('%s ends with an item for each task (%s)', async (type, onError, output, isSilent) => {
+	Object.assign(broken, { node: CHECKS, times: ALL, isSilent });
 	const failed = await start(type, { ...RETRY, onError });
 	const ids = failed.json(output).map(({ details }) => (details as IDataObject).taskId);
 	expect(ids).toEqual(PROMPTS.map(() => expect.stringMatching(/^task_/)));
 	expect(new Set(ids).size).toBe(2);
 	expect([failed.status, paid()]).toEqual(['success', 2]);
+});
+
+test('a Stop ends the tries', async () => {
+	Object.assign(broken, { node: SUPERVISOR, times: Infinity });
+	const input = PROMPTS.map((prompt) => ({ json: { prompt } }));
+	const json = survivingWorkflow('imageGeneration', {
+		prompt: '={{ $json.prompt }}',
+		mode: 'wait',
+	});
+	const running = bench.host.start(json, { input, mode: 'trigger' });
+	await until(() => paid() === 2);
+	running.stop();
+	expect((await running.promise).status).toBe('canceled');
 });

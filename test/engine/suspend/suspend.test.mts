@@ -3,7 +3,7 @@ import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Crash, HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
-import { nextRound, survivingWorkflow, turnTimeOfDay } from './rounds.mjs';
+import { nextRound, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
 import { sharedBench } from '../opened.mjs';
 import { NODE, type Settings } from '../workbench.mjs';
 
@@ -94,6 +94,113 @@ describe('killed in a check', () => {
 		expect(context.details.paid).toMatchObject(ids.map((taskId, item) => ({ item, taskId })));
 		expect(checks()).toBe(times);
 	});
+});
+
+/** The executions of a stored run, each of which n8n may end without a result. */
+const EXECUTIONS = ['waiting for images', 'keeping images', 'checking images'] as const;
+
+/** How n8n ends one that has its turn in the queue, or is taken up again. */
+const ENDS = ['queued', 'output', 'error', 'startup', 'stop'] as const;
+
+describe.each(EXECUTIONS)('n8n ends the execution "%s"', (name) => {
+	test.each(ENDS.flatMap((end) => [1, 2].map((rounds) => [end, rounds] as const)))(
+		'as one that was %s, after %i rounds: images, failed items that lead to them, or an error',
+		async (end, rounds) => {
+			const prompts = ['a fox', `an owl [slow ${rounds * 60 - 30}]`];
+			const ids = await bench.submit(...prompts);
+			crashIn = name;
+			crashes = name === 'checking images' && rounds === 2 ? [undefined, end] : [end];
+			const json = workflow('imageWait', { download: false });
+			const result = await runToEnd(json, asItems(ids));
+			if (result.status === 'error') {
+				expect(result.json('Done')).toEqual([]);
+				expect(errorOf(result).message).not.toBe('');
+			} else
+				for (const [index, item] of result.json('Done').entries()) {
+					const isImage = String(item.url).endsWith('.png');
+					const details = (item.details ?? {}) as IDataObject;
+					expect(isImage || typeof item.error === 'string').toBe(true);
+					expect([item.taskId, details.taskId]).toContain(ids[index]);
+				}
+			if (result.status === 'success') expect(result.json('Done')).toHaveLength(2);
+			// What n8n ends in the queue or in a check is restarted, but for the first of the three.
+			const isImages = name !== 'waiting for images' && end !== 'stop';
+			if (isImages)
+				expect(result.json('Done').map(({ status }) => status)).toEqual(Array(2).fill('completed'));
+		},
+	);
+});
+
+describe('n8n ends the supervisor and hands out what it has', () => {
+	test.each([
+		['stopWorkflow', 'Done'],
+		['continueRegularOutput', 'Done'],
+		['continueErrorOutput', 'Failed'],
+	] as const)(
+		'each task is a failed item, which Image Wait takes (%s)',
+		async (onError, output) => {
+			const prompts = ['an owl [slow 90]', 'no such', 'a fox', 'a hare [slow 90]'];
+			bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'no such' }]);
+			const items = (
+				onError === 'stopWorkflow' ? prompts.filter((prompt) => prompt !== 'no such') : prompts
+			).map((prompt, row) => ({ prompt, row, taskId: `mine ${row}` }));
+			crashIn = 'waiting for images';
+			crashes = ['queued'];
+			// One image has finished in memory: its file belongs to another execution.
+			const options = { parkAfter: 10 };
+			const making = { prompt: '={{ $json.prompt }}', options };
+			const result = await runToEnd(workflow('imageGeneration', making, { onError }), items);
+			expect(result.status).toBe('success');
+			const failed = result.json(output);
+			expect(failed).toHaveLength(items.length);
+			if (output === 'Failed') expect(result.json('Done')).toEqual([]);
+			const meant = failed.filter(({ error }) => String(error).startsWith('n8n ended this wait'));
+			expect(meant).toHaveLength(3);
+			expect(meant.map(({ details }) => (details as IDataObject).prompt)).toEqual([
+				'an owl [slow 90]',
+				'a fox',
+				'a hare [slow 90]',
+			]);
+			// The columns of its own row.
+			if (output === 'Failed') expect(failed).toMatchObject(items.map(({ row }) => ({ row })));
+			const paid = bench.gateway.paid;
+			expect(paid).toBe(3);
+			bench.gateway.setFaults([]);
+			turned.ms += 120_000;
+			const later = await bench.run('imageWait', {}, meant);
+			expect(later.output(NODE).map(({ json }) => json.prompt)).toEqual([
+				'an owl [slow 90]',
+				'a fox',
+				'a hare [slow 90]',
+			]);
+			for (const item of later.output(NODE)) expect(item.binary).toHaveProperty('data');
+			expect(bench.gateway.paid).toBe(paid);
+		},
+	);
+
+	test('while it waits, the node shows the tasks as before', async () => {
+		const ids = await bench.submit('a fox', 'an owl');
+		const waiting = await suspended(workflow('imageWait'), asItems(ids));
+		expect(waiting.json(NODE)).toMatchObject(ids.map((taskId) => ({ taskId })));
+		expect(waiting.json(NODE)[0]).not.toHaveProperty('error');
+	});
+});
+
+test('a stored wait of the version before, whose supervisor has the checks themselves, is continued', async () => {
+	for (const crash of [undefined, 'output', 'queued'] as const) {
+		bench.gateway.reset();
+		resumed = [];
+		crashIn = 'checking';
+		const ids = await bench.submit('a fox', 'an owl [slow 30]');
+		crashes = [crash];
+		children = [];
+		const waiting = await suspended(workflow('imageWait', { download: false }), asItems(ids));
+		const [{ executionId: checksId }, , { data }] = children as [RunResult, RunResult, RunResult];
+		Object.assign(data.executionData!.contextData.flow!, { checksId });
+		data.executionData!.nodeExecutionStack[0]!.metadata!.waitingChildExecutionIds = [checksId];
+		const result = await bench.host.resume(waiting);
+		expect(result.json('Done').map(({ status }) => status)).toEqual(['completed', 'completed']);
+	}
 });
 
 describe('while it is suspended', () => {

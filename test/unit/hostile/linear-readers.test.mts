@@ -15,7 +15,6 @@ import { MessageStream } from '../../../gateway/messages/messageStream.js';
 import { readServerEvents } from '../../../util/serverSentEvents.js';
 import { parseJson, type JsonObject } from '../../../util/json.js';
 import { keepTurn, restoreTurns } from '../../../gateway/messages/thinkingHistory.js';
-import { createFieldEraser } from '../../../gateway/wire/fieldEraser.js';
 import { createKeyEraser } from '../../../util/keyEraser.js';
 import { readModel, readModelList } from '../../../gateway/models/models.js';
 import { readMessage, readTurns } from '../../../gateway/messages/message.js';
@@ -56,7 +55,6 @@ const home = 'https://gateway.example/v1/acct';
 const typed = { baseUrl: `${home}/v1`, apiKey: KEY };
 const settings = readCredential(typed);
 const erase = createKeyEraser([KEY]);
-const field = createFieldEraser(home, erase, erase);
 const said = (part: ChatPart) => ({ role: 'user', content: [part] });
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 
@@ -192,7 +190,6 @@ const MADE: Array<readonly [file: string, name: string, reader: (text: string) =
 	['keyEraser.ts', 'erase', (text) => [erase(text), erase(text + KEY + text)]],
 	['keyEraser.ts', 'any text', (text) => createKeyEraser([text.slice(0, 9000)])(text)],
 	['keyEraser.ts', 'a long key', (text) => createKeyEraser([text.slice(0, 200)])(`${text}\\%`)],
-	['fieldEraser.ts', 'erase', (text) => field(`/${part(text)}${KEY}?${part(text)}`, 'url')],
 	['http.ts', 'faultFrom', (text) => faultFrom(Object.assign(new Error(text), { code: text }))],
 	['http.ts', 'plainHeaders', (text) => plainHeaders({ [text]: text }, erase)],
 	['credentialProbe.ts', 'problem', (text) => probeProblem(response(404, text, parseJson(text)))],

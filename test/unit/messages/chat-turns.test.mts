@@ -139,6 +139,70 @@ describe('IDs of tool calls', () => {
 	});
 });
 
+describe('calls of another model', () => {
+	const ask = (kept: StoredTurn[], ...turns: ChatTurn[]) => {
+		const sent = restore(kept, [question, ...turns]);
+		const calls = sent.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_use'));
+		const results = sent.flatMap(({ content }) => content.flatMap((one) => one.tool_use_id ?? []));
+		return { ids: calls.map(({ id }) => String(id)), results };
+	};
+
+	test.each<[string, ...ChatTurn[]]>([
+		[
+			'malformed',
+			turn('assistant', call('functions.draw:0')),
+			turn('user', result('functions.draw:0')),
+		],
+		['long', turn('assistant', call('x'.repeat(1000))), turn('user', result('x'.repeat(1000)))],
+		[
+			'the same in two turns',
+			turn('assistant', call('call_0')),
+			turn('user', result('call_0')),
+			turn('assistant', call('call_0')),
+			turn('user', result('call_0')),
+		],
+		[
+			'the same in one turn',
+			turn('assistant', call('call_0'), call('call_0')),
+			turn('user', result('call_0'), result('call_0')),
+		],
+	])('get IDs of their own where these are %s, and keep their results', (_, ...turns) => {
+		// prettier-ignore
+		const { ids, results } = ask([], ...turns);
+		expect(ids.every((id) => /^[\w-]{1,64}$/.test(id))).toBe(true);
+		expect(new Set(ids).size).toBe(ids.length);
+		expect(ids.length).toBeGreaterThan(0);
+		expect(results).toEqual(ids);
+		// The same in the next message of the chat.
+		expect(ask([], ...turns, turn('user', text('Go on'))).ids).toEqual(ids);
+	});
+
+	test('keep other IDs, and never take that of a kept turn', () => {
+		const kept: StoredTurn[] = [];
+		const own = [thinking('x'), call('toolu_1')];
+		keepTurn(kept, { model: 'me', turns: [question], blocks: own, ids: ['agent_1'] });
+		const { ids } = ask(
+			kept,
+			turn('assistant', call('agent_1')),
+			turn('user', result('agent_1')),
+			turn('assistant', call('toolu_1')),
+			turn('user', result('toolu_1')),
+			turn('assistant', call('toolu_2')),
+			turn('user', result('toolu_2')),
+		);
+		expect(ids).toEqual(['toolu_1', expect.stringMatching(/^call_/), 'toolu_2']);
+	});
+});
+
+test('results come before the text of a turn', () => {
+	const turns = [
+		turn('assistant', call('a')),
+		turn('user', text('And?')),
+		turn('user', result('a')),
+	];
+	expect(restore([], [question, ...turns]).at(-1)).toEqual(turn('user', result('a'), text('And?')));
+});
+
 test('a call without its result and a result without its call are left out', () => {
 	const turns = [
 		turn('user', result('forgotten')),

@@ -5,7 +5,7 @@ import {
 	type ChatTurn,
 } from '../../../gateway/messages/chat.js';
 import { toolFields } from '../../../gateway/messages/toolFields.js';
-import { planMessage } from '../../../gateway/messages/message.js';
+import { hintsOf, planMessage } from '../../../gateway/messages/message.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import type { JsonObject } from '../../../util/json.js';
@@ -143,6 +143,43 @@ describe("a tool's result that n8n's agents have written as JSON", () => {
 	});
 });
 
+describe('a picture that no endpoint takes', () => {
+	const heic = Buffer.from('\0\0\0\x18ftypheic\0\0\0\0', 'latin1').toString('base64');
+	const tiff = Buffer.from('II*\0rest', 'latin1').toString('base64');
+
+	test.each<[string, object, RegExp]>([
+		[
+			'HEIC with a name',
+			{ type: 'file', data: heic, mimeType: 'image/jpeg', filename: 'IMG_1.heic' },
+			/"IMG_1.heic", a file of the type "image\/heic"/,
+		],
+		[
+			'a TIFF in the terms of the endpoint',
+			{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: tiff } },
+			/"image\/tiff"/,
+		],
+		[
+			'AVIF by its name',
+			{ type: 'image_url', image_url: { url: 'data:image/avif;base64,AAAA' } },
+			/"image\/avif"/,
+		],
+	])('is refused: %s', (_, part, words) => {
+		// prettier-ignore
+		expect(() => toConversation([said('user', part as ChatPart)])).toThrow(words);
+	});
+
+	test('is text as SVG, and a document behind a byte order mark', () => {
+		const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+		const data = Buffer.from(svg).toString('base64');
+		const source = { type: 'base64', media_type: 'image/svg+xml', data };
+		expect(user({ type: 'image', source } as unknown as ChatPart)[0]!.content).toEqual([text(svg)]);
+		const pdf = Buffer.from('\xef\xbb\xbf\r\n%PDF-1.4', 'latin1').toString('base64');
+		expect(user({ type: 'file', data: pdf, mediaType: 'x/y' })[0]!.content).toMatchObject([
+			{ type: 'document', source: { media_type: 'application/pdf', data: pdf } },
+		]);
+	});
+});
+
 describe('a part of an agent, chain or tool', () => {
 	const pdf = Buffer.from('%PDF-1.7\n').toString('base64');
 	const note = Buffer.from('grüß dich').toString('base64');
@@ -225,6 +262,48 @@ describe('the plan', () => {
 		const extraFields = { metadata: { user_id: 'me' }, temperature: 1 };
 		const { body } = planMessage({ ...request, temperature: 0, extraFields });
 		expect(body).toEqual({ ...request, ...extraFields });
+	});
+
+	// prettier-ignore
+	test.each<[string, JsonObject, JsonObject, JsonObject]>([
+		['another field', { output_config: { effort: 'high' } }, { output_config: { format: 'x' } }, { output_config: { effort: 'high', format: 'x' } }],
+		['the same kind', { thinking: { type: 'adaptive', display: 'omitted' } }, { thinking: { type: 'adaptive', between_tools: true } }, { thinking: { type: 'adaptive', display: 'omitted', between_tools: true } }],
+		['no kind', { cache_control: { type: 'ephemeral', ttl: '1h' } }, { cache_control: { scope: 'x' } }, { cache_control: { type: 'ephemeral', ttl: '1h', scope: 'x' } }],
+		['another kind', { thinking: { type: 'adaptive', display: 'omitted' } }, { thinking: { type: 'disabled' } }, { thinking: { type: 'disabled' } }],
+		['nothing', { output_config: { effort: 'high' } }, { output_config: null }, { output_config: null }],
+	])('has objects of Extra Fields with %s beside the settings', (_, settings, extraFields, sent) => {
+		const { body } = planMessage({ ...request, ...settings, extraFields });
+		expect(body).toMatchObject(sent);
+		expect(Object.keys(body!)).toHaveLength(Object.keys(request).length + 1);
+	});
+
+	test('has no sampling beside thinking, and a hint says so', () => {
+		const sampling = { temperature: 0.2, top_k: 4 };
+		const asked = { ...request, ...sampling, thinking: { type: 'adaptive' } };
+		const { body } = planMessage({ ...asked, extraFields: { top_p: 0.99 } });
+		expect(body).toMatchObject({ top_p: 0.99 });
+		expect(body).not.toHaveProperty('temperature');
+		expect(hintsOf(asked)).toEqual([expect.stringContaining("temperature, top_k wasn't sent")]);
+		const off = { ...request, ...sampling, thinking: { type: 'disabled' } };
+		expect([planMessage(off).body, hintsOf(off)]).toMatchObject([sampling, []]);
+	});
+
+	test('has no budget for thinking in answer to the call of a model that has not thought', () => {
+		const thinking = { type: 'enabled', budget_tokens: 5 };
+		const call = { type: 'tool_use', id: 'a', name: 'x', input: {} };
+		const bodyOf = (before: object[], type = 'enabled') =>
+			planMessage({
+				...request,
+				thinking: { ...thinking, type },
+				messages: [
+					{ role: 'user', content: 'Hi' },
+					{ role: 'assistant', content: [...before, call] },
+					{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] },
+				],
+			}).body;
+		expect(bodyOf([])).not.toHaveProperty('thinking');
+		expect(bodyOf([{ type: 'redacted_thinking', data: 'x' }])).toMatchObject({ thinking });
+		expect(bodyOf([], 'adaptive')).toHaveProperty('thinking');
 	});
 
 	test('refuses a budget for thinking that leaves nothing for the response', () => {

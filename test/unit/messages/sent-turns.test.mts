@@ -1,5 +1,5 @@
 import type { Turn } from '../../../gateway/messages/message.js';
-import { missingTextHint } from '../../../gateway/messages/missingText.js';
+import { responseHint } from '../../../gateway/messages/responseHint.js';
 import { withoutBlanks } from '../../../gateway/messages/sentTurns.js';
 
 const text = (words: unknown) => ({ type: 'text', text: words });
@@ -57,5 +57,5 @@ test.each<[string, Record<string, unknown>, RegExp | undefined]>([
 	['a text', { content: [thinking, text('Here')], stop_reason: 'end_turn' }, undefined],
 	['an error', { error: { message: 'Overloaded' } }, undefined],
 ])('a response without what was asked for has a hint, no other has one: %s', (_, body, hint) => {
-	expect(missingTextHint(body)).toEqual(hint && expect.stringMatching(hint));
+	expect(responseHint(body)).toEqual(hint && expect.stringMatching(hint));
 });

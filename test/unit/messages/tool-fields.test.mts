@@ -1,4 +1,6 @@
 import { toolChoiceField, toolFields } from '../../../gateway/messages/toolFields.js';
+import { toConversation } from '../../../gateway/messages/chat.js';
+import { withOwnNames } from '../../../gateway/messages/wireNames.js';
 import { objectSchema } from '../../../gateway/messages/toolSchema.js';
 
 const text = { type: 'string' };
@@ -105,3 +107,74 @@ test.each([{}, 7, { type: 'allowed_tools', tools: [] }])(
 		expect(() => toolChoiceField(choice)).toThrow("The agent's choice of a tool can't be sent");
 	},
 );
+
+describe('names that the endpoint refuses', () => {
+	const schemaOf = (inputSchema: unknown, names = new Map<string, string>()) => ({
+		names,
+		schema: toolFields([{ name: 'draw', inputSchema }], names)![0]!.input_schema,
+	});
+
+	test.each<[string[]]>([
+		[['Wetter.München', 'Wetter_München', 'Wetter München']],
+		[['a'.repeat(65), `${'a'.repeat(64)}b`, 'b'.repeat(10_000)]],
+		[Array.from({ length: 200 }, (_, index) => `github.server ${index}`)],
+		[['', '.', '🐟']],
+	])('of tools become plain and different, and are known again', (own) => {
+		const names = new Map<string, string>();
+		const given = own.map((name) => ({ name, inputSchema: { type: 'object' } }));
+		const sent = toolFields(given, names)!.map(({ name }) => String(name));
+		expect(sent.every((name) => /^[\w-]{1,64}$/.test(name))).toBe(true);
+		expect(new Set(sent).size).toBe(own.length);
+		expect(sent.map((name) => names.get(name))).toEqual(own);
+		// The history and the choice of a tool have the same names.
+		const calls = own.map((toolName, index) => ({
+			type: 'tool-call' as const,
+			toolCallId: `c${index}`,
+			toolName,
+			input: '{}',
+		}));
+		const { messages } = toConversation([{ role: 'assistant', content: calls }]);
+		expect(messages[0]!.content.map(({ name }) => name)).toEqual(sent);
+		expect(toolChoiceField(own.find((name) => name !== ''))).toMatchObject({ type: 'tool' });
+	});
+
+	test('of properties are changed at any depth, and mapped back in a call', () => {
+		const fish = { type: 'object', properties: { 'Größe in cm': {} }, required: ['Größe in cm'] };
+		const { schema, names } = schemaOf({
+			type: 'object',
+			properties: {
+				fische: { type: 'array', items: fish },
+				wie: { anyOf: [fish, { $ref: '#/properties/der dritte' }] },
+				'der dritte': { enum: ['Größe in cm'], default: { 'Größe in cm': 1 } },
+			},
+			required: ['der dritte'],
+		});
+		const plain = [...names].find(([, own]) => own === 'Größe in cm')![0];
+		expect(plain).toMatch(/^[\w-]+$/);
+		const sent = { type: 'object', properties: { [plain]: {} }, required: [plain] };
+		const third = [...names].find(([, own]) => own === 'der dritte')![0];
+		expect(schema).toEqual({
+			type: 'object',
+			properties: {
+				fische: { type: 'array', items: sent },
+				wie: { anyOf: [sent, { $ref: `#/properties/${third}` }] },
+				[third]: { enum: ['Größe in cm'], default: { 'Größe in cm': 1 } },
+			},
+			required: [third],
+		});
+		const called = { fische: [{ [plain]: 3 }], other: { x: 1 } };
+		expect(withOwnNames(called, names)).toEqual({
+			fische: [{ 'Größe in cm': 3 }],
+			other: { x: 1 },
+		});
+	});
+
+	test.each<[unknown, unknown]>([
+		[[{ type: 'string' }, { type: 'number' }], { anyOf: [{ type: 'string' }, { type: 'number' }] }],
+		[[], {}],
+	])('items one by one, %j, become alternatives', (items, alternatives) => {
+		const { schema, names } = schemaOf({ properties: { pair: { type: 'array', items } } });
+		expect(schema).toMatchObject({ properties: { pair: { items: alternatives } } });
+		expect(names.size).toBe(0);
+	});
+});

@@ -135,6 +135,8 @@ describe('the next page of a list', () => {
 		['by a total', { data: { items: ['a', 'b'], total: 3 } }, '', '/v1/models?page=2&offset=2'],
 		['a link', {}, `<${HOME}/v1/models?page=2>; rel="next"`, '/v1/models?page=2'],
 		['one of several links', {}, '</v1/a>; rel=prev, </v1/models?p=2>; rel=next', '/v1/models?p=2'],
+		['a link relative to the list', {}, '<?page=2>; rel="next"', '/v1/models?page=2'],
+		['a link beside the list', {}, '<more?page=2>; rel="next"', '/v1/more?page=2'],
 		['a link to another host', {}, '<https://other.example/v1/models?p=2>; rel="next"', undefined],
 		['a link out of the gateway', {}, '<https://gateway.example/v1/models>; rel="next"', undefined],
 		['no JSON', 'text', '<', undefined],

@@ -18,12 +18,17 @@ const good = response(200, { fileName: '1.png' });
 const refusal = response(429, TOO_OFTEN);
 
 /** A client whose requests of each plan have these outcomes in turn, and are good then. */
-function clientFor(scripts: Array<[RequestPlan, ...Outcome[]]>, concurrency = 10) {
+function clientFor(
+	scripts: Array<[RequestPlan, ...Outcome[]]>,
+	concurrency = 10,
+	requestsPerSecond?: number,
+) {
 	const clock = new FakeClock();
 	const sent: Array<[RequestPlan, number]> = [];
 	const client = new Client({
 		clock,
-		limiter: new RateLimiter({ concurrency, clock }),
+		limiter: new RateLimiter({ concurrency, clock, requestsPerSecond }),
+		gatewayUrl: 'https://gateway.example/api',
 		wallClock: clock.now,
 		sendOnce: async (plan) => {
 			sent.push([plan, clock.now()]);
@@ -59,4 +64,26 @@ test('downloads say nothing about the refusals of the gateway, nor these about d
 	expect(times(poll)[8]! - times(poll)[7]!).toBeGreaterThan(20_000);
 	await clock.run(sendBy(client, ship));
 	expect(times(ship)).toHaveLength(2);
+});
+
+test.each([
+	['another host has no part in the rate of the gateway', 'https://images.example', 0],
+	['another port is another host', 'https://gateway.example:8443', 0],
+	['the gateway has', 'https://gateway.example', 4000],
+])('a download from %s', async (_name, host, least) => {
+	const { clock, client, times } = clientFor([], 2, 1);
+	const images = [1, 2, 3, 4].map((name) => planDownload(`${host}/${name}.png`));
+	// The status check waits for its turn, and keeps none that it doesn't use.
+	const checks = [poll, poll].map(async (plan) => await client.attempt(plan));
+	await clock.run(Promise.all([...checks, ...images.map((plan) => sendBy(client, plan))]));
+	const last = Math.max(...images.flatMap(times));
+	expect(last).toBeGreaterThanOrEqual(least);
+	if (least === 0) expect(last).toBeLessThan(100);
+	expect(times(poll)[1]).toBeGreaterThanOrEqual(1000);
+});
+
+test('downloads and requests to the gateway share the places in flight in their order', async () => {
+	const { clock, client, times } = clientFor([], 1);
+	await clock.run(Promise.all([poll, boat, poll, ship].map((plan) => sendBy(client, plan))));
+	expect([...times(poll), ...times(boat), ...times(ship)]).toEqual([0, 20, 10, 30]);
 });

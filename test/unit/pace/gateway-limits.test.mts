@@ -1,6 +1,7 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/pace/rateLimiter.js';
+import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
+import { AccountRate } from '../../../gateway/pace/accountRate.js';
+import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
 import { Client } from '../../../gateway/pace/client.js';
 import { sendBy } from '../senders.mjs';
 import { FakeClock } from '../fake-clock.mjs';
@@ -20,6 +21,10 @@ interface Report {
 	seconds: number;
 	refused: number;
 	failed: number;
+	/** The share of refused requests. */
+	share: number;
+	/** How much longer the slowest run took than the fastest. */
+	unfairness: number;
 }
 
 interface Load {
@@ -32,35 +37,50 @@ interface Load {
 	latency?: [number, number];
 	/** How many runs there are at once. */
 	runs?: number;
+	/** How many processes they are in; runs of one process share their rate. One for each by default. */
+	processes?: number;
+	/** How long each task takes, in milliseconds: then its status is requested once. */
+	taskMs?: number;
 	retryAfter?: string;
 }
 
+const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
+const poll = planTaskQuery('generation', '1');
+
 /** Sends all at once, and again what is refused. */
 async function submit(load: Load, seed: number): Promise<Report> {
-	const { count, concurrency, limit, latency = [20, 60], runs = 1 } = load;
+	const { count, concurrency, limit, latency = [20, 60], runs = 1, taskMs } = load;
 	const clock = new FakeClock(seed);
 	const latencyMs = () => latency[0] + clock.random() * (latency[1] - latency[0]);
 	const gateway = new VirtualGateway(clock, limit(seed), latencyMs, load.retryAfter);
-	const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
-	const ends = await clock.run(
-		Promise.all(
-			Array.from({ length: runs }, async () => {
-				const client = new Client({
-					limiter: new RateLimiter({ concurrency, clock }),
-					clock,
-					wallClock: clock.now,
-					sendOnce: async () =>
-						await gateway.receive(() => response(200, { id: '1', status: 'queued' })),
-				});
-				const requests = Array.from({ length: count }, async () => await sendBy(client, plan));
-				return await Promise.allSettled(requests);
-			}),
-		),
-	);
+	const accounts = Array.from({ length: load.processes ?? runs }, () => new AccountRate());
+	const times: number[] = [];
+	const run = async (index: number) => {
+		const account = accounts[index % accounts.length];
+		const client = new Client({
+			limiter: new RateLimiter({ concurrency, clock, account }),
+			clock,
+			wallClock: clock.now,
+			sendOnce: async () =>
+				await gateway.receive(() => response(200, { id: '1', status: 'queued' })),
+		});
+		const item = async () => {
+			await sendBy(client, plan);
+			if (taskMs === undefined) return;
+			await clock.sleep(taskMs);
+			await sendBy(client, poll);
+		};
+		const ends = await Promise.allSettled(Array.from({ length: count }, item));
+		times.push(clock.now());
+		return ends.filter(({ status }) => status === 'rejected').length;
+	};
+	const failed = await clock.run(Promise.all(Array.from({ length: runs }, (_, n) => run(n))));
 	return {
 		seconds: clock.now() / 1000,
 		refused: gateway.refused,
-		failed: ends.flat().filter(({ status }) => status === 'rejected').length,
+		failed: failed.reduce((sum, ofRun) => sum + ofRun, 0),
+		share: gateway.refused / gateway.requests,
+		unfairness: Math.max(...times) / Math.min(...times),
 	};
 }
 
@@ -75,7 +95,7 @@ test.each<[string, number, number, Load['limit'], number, number, Partial<Load>?
 	['30 in any second, for ten at a time', 200, 10, () => slidingWindow(30), 7.12, 20],
 	['30 in any second, with slow responses', 200, 10, () => slidingWindow(30), 8.8, 20, { latency: SLOW }], // prettier-ignore
 	['30 in each whole second, as most gateways count', 200, 10, () => fixedWindows(30), 8.34, 20],
-	['10 a second, no burst', 200, 50, () => tokenBucket(10, 1), 46, 30],
+	['10 a second, no burst', 200, 50, () => tokenBucket(10, 1), 30, 35],
 	['60 in any minute', 200, 10, () => slidingWindow(60, 60_000), 300, 60],
 	['300 in any second', 1500, 100, () => slidingWindow(300), 6, 40],
 	['20 in flight', 1000, 100, () => inFlight(20), 18, 40, { latency: SLOW }],
@@ -103,58 +123,96 @@ test('at a gateway that refuses everything all fail, after not many more request
 	expect(report.refused).toBeLessThan(130);
 });
 
+/** 300 tasks of 3 s with their status checks, at gateways that allow 20 requests a second. */
+describe.each<[string, () => RateLimit]>([
+	['in any second', () => slidingWindow(20)],
+	['in each whole second', () => fixedWindows(20)],
+	['on average', () => tokenBucket(20, 20)],
+])('several runs where 20 requests are allowed %s', (_name, limit) => {
+	const load = { concurrency: 10, limit, taskMs: 3000 };
+	/** The mean of a figure for three seeds. */
+	const means = async (more: Pick<Load, 'count' | 'runs' | 'processes'>) => {
+		const all = await Promise.all([1, 2, 3].map((seed) => submit({ ...load, ...more }, seed)));
+		const mean = (of: (report: Report) => number) =>
+			all.map(of).reduce((sum, one) => sum + one, 0) / all.length;
+		expect(mean(({ failed }) => failed)).toBe(0);
+		return {
+			seconds: mean(({ seconds }) => seconds),
+			share: mean(({ share }) => share),
+			unfairness: mean(({ unfairness }) => unfairness),
+		};
+	};
+
+	test('are as fast in one process as one run, and end together', async () => {
+		const one = await means({ count: 300 });
+		const six = await means({ count: 50, runs: 6, processes: 1 });
+		expect(six.seconds).toBeLessThan(1.1 * one.seconds);
+		expect(six.unfairness).toBeLessThan(1.2);
+		expect(six.share).toBeLessThan(0.05);
+	});
+
+	test('take little longer in three processes', async () => {
+		const one = await means({ count: 300 });
+		const six = await means({ count: 50, runs: 6, processes: 3 });
+		expect(six.seconds).toBeLessThan(1.4 * one.seconds);
+		expect(six.share).toBeLessThan(0.25);
+	});
+});
+
+test('a short run takes its turns beside a long one, which is hardly slower', async () => {
+	const clock = new FakeClock(1);
+	const gateway = new VirtualGateway(clock, slidingWindow(20), () => 20);
+	const account = new AccountRate();
+	const send = async (count: number) => {
+		const client = new Client({
+			limiter: new RateLimiter({ concurrency: 10, clock, account }),
+			clock,
+			wallClock: clock.now,
+			sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
+		});
+		await Promise.all(Array.from({ length: count }, async () => await sendBy(client, plan)));
+		return clock.now();
+	};
+	const long = send(400);
+	await clock.pass(5000);
+	const short = await clock.run(send(20));
+	// Every second request is its own.
+	expect(short - 5000).toBeLessThan(4000);
+	expect(await clock.run(long)).toBeLessThan(26_000);
+});
+
 describe('what one run has found out', () => {
-	/** Meets a limit of 30 in any second; returns what the next run is handed. */
+	/** Meets a limit of 30 in any second. */
 	async function meetTheLimit() {
 		const clock = new FakeClock(1);
 		const gateway = new VirtualGateway(clock, slidingWindow(30), () => 4);
-		const send = async (count: number, rateState?: RateState) => {
-			const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
+		const account = new AccountRate();
+		const send = async (count: number) => {
 			const client = new Client({
-				limiter,
+				limiter: new RateLimiter({ concurrency: 10, clock, account }),
 				clock,
 				wallClock: clock.now,
 				sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
 			});
-			const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 			await clock.run(
 				Promise.all(Array.from({ length: count }, async () => await sendBy(client, plan))),
 			);
-			return limiter.rateState();
 		};
-		return { clock, gateway, send, found: await send(100) };
+		await send(100);
+		return { clock, gateway, account, send };
 	}
 
 	test('spares the next one the refusals', async () => {
-		const { gateway, send, found } = await meetTheLimit();
+		const { gateway, send } = await meetTheLimit();
 		const refused = gateway.refused;
 		expect(refused).toBeGreaterThan(0);
-		await send(60, JSON.parse(JSON.stringify(found)));
+		await send(60);
 		expect(gateway.refused).toBe(refused);
 	});
 
-	test('is forgotten after a minute', async () => {
-		const { clock, gateway, send, found } = await meetTheLimit();
-		await clock.pass(61_000);
-		const begun = clock.now();
-		await send(25, found);
-		expect(clock.now() - begun).toBeLessThan(100);
-		expect(gateway.acceptedAt).toHaveLength(125);
-	});
-
-	const limit = { perSecond: 28.5, holdsUntil: 0 };
-	const state = (at: number, retryAfterEndsAt = 0, isMet = true): RateState => ({
-		limit: isMet ? limit : undefined,
-		retryAfterEndsAt,
-		at,
-	});
-
-	test.each<[string, RateState | undefined, RateState, RateState]>([
-		['is kept beside one that knows less', state(0, 9000), state(1000, 0, false), state(0, 9000)],
-		['gives way to one that knows more', state(0, 0, false), state(0), state(0)],
-		['gives way to a newer one, but for its pause', state(0, 9000), state(1000), state(1000, 9000)],
-		['is dropped after a minute', state(0, 9000), state(60_001), state(60_001)],
-	])('%s', (_name, known, found, merged) => {
-		expect(mergeRateStates(known, found)).toEqual(merged);
+	test('is outdated after a minute without requests', async () => {
+		const { clock, account } = await meetTheLimit();
+		expect(account.isOutdated(clock.now() + 59_000)).toBe(false);
+		expect(account.isOutdated(clock.now() + 61_000)).toBe(true);
 	});
 });

@@ -26,7 +26,7 @@ const decide = (outcome: Outcome, plan: Attempted['plan'], more: Partial<Attempt
 		...more,
 	});
 
-/** What the design prescribes (section 4): sent again if paid, if free, and whether surely not accepted. */
+/** What docs/costs.md promises: sent again if paid, if free, and whether surely not accepted. */
 test.each<[string, Outcome, boolean, boolean, boolean]>([
 	['200 with JSON', response(200, { id: '1' }), false, false, false],
 	['200 with an empty body', page(200, ''), false, true, false],
@@ -99,15 +99,6 @@ describe('the pause before the next attempt', () => {
 	])('is at least what the gateway asks for, which may be five minutes: %s', (pause, decision) => {
 		const asking = response(503, {}, { 'retry-after': pause });
 		expect(decide(asking, FREE)).toMatchObject(decision);
-	});
-
-	test.each([
-		[4200, { again: true, afterMs: 600, rateLimited: false }],
-		[4201, { again: false }],
-	])('at a wrong address ends within 4.8 s, or is not made: after %d ms', (nothingForMs, end) => {
-		// The third attempt's pause is 600 ms at most.
-		const more = { attempts: 3, random: 1, nothingForMs };
-		expect(decide(fault('refused'), { paid: false, call: 'listing' }, more)).toEqual(end);
 	});
 });
 

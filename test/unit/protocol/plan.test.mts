@@ -5,7 +5,6 @@ import {
 	planGeneration,
 	planTaskQuery,
 	planUrl,
-	requestedImages,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
 import { readApiAddress } from '../../../gateway/protocol/url.js';
@@ -93,15 +92,6 @@ describe('an edit', () => {
 		expect(plan.call).toBe('submit');
 		expect(plan.form?.fields.map(([name]) => name)).toEqual(['model', 'prompt']);
 	});
-});
-
-test.each<[RequestPlan, number]>([
-	[planGeneration(request), 1],
-	[planGeneration({ ...request, fields: { n: 2 } }), 2],
-	[planEdit({ ...request, files: [] }), 1],
-	[planEdit({ ...request, extraFields: { n: 3 }, files: [] }), 3],
-])('a response to %j with fewer images than %d lacks some', (plan, expected) => {
-	expect(requestedImages(plan)).toBe(expected);
 });
 
 describe('a paid request is found again', () => {

@@ -1,4 +1,4 @@
-import { isUnknownWord, statusGroup } from '../../../gateway/protocol/status.js';
+import { isPartial, isUnknownWord, statusGroup } from '../../../gateway/protocol/status.js';
 
 /** Those of the protocol, and of other gateways. */
 const WORDS = {
@@ -42,3 +42,30 @@ test.each([
 	expect(isUnknownWord(status)).toBe(says);
 	expect(statusGroup(status)).toBe('unknown');
 });
+
+test.each([
+	...['Request Moderated', 'Content Moderated', 'GENERATE_FAILED', 'nsfw', 'blocked', 'terminated'],
+	...['incomplete', 'policy_violation', 'access denied', 'refused', 'auto-rejected', 'failed_nsfw'],
+])('%s is unsuccessful by its meaning', (word) => {
+	expect(statusGroup(word)).toBe('unsuccessful');
+});
+
+test.each(['partial_success', 'Partially Completed', 'partially_failed', 'partial'])(
+	'%s is a success with some of its images',
+	(word) => {
+		expect(statusGroup(word)).toBe('success');
+		expect(isPartial(word)).toBe(true);
+	},
+);
+
+test('a task that is not found is none that has failed, and a long text is no word', () => {
+	expect(isUnknownWord('Task not found')).toBe(true);
+	expect(statusGroup('Task not found')).toBe('unknown');
+	expect(statusGroup(`${'x'.repeat(10_000)} failed`)).toBe('unknown');
+	expect(isPartial('partial results of a page')).toBe(false);
+});
+
+test.each(['moderating', 'pending_moderation', 'in moderation', 'blocked_in_queue'])(
+	'%s is still going on',
+	(word) => expect(statusGroup(word)).toBe('unknown'),
+);

@@ -1,12 +1,10 @@
 /** When items are begun: the turns in which it happens, and what a Stop leaves undone. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { runItems, type ItemSteps } from '../../../nodes/shared/run/itemRunner.js';
-import type { Run } from '../../../nodes/shared/run/runContext.js';
+import { runItems, type ItemSteps, type RunOfItems } from '../../../nodes/shared/run/itemRunner.js';
 import { RunEnded } from '../../../gateway/protocol/runEnded.js';
 
-/** A run whose clock only goes on when something takes time. */
-function openRun(goOn = false) {
-	let now = 0;
+/** A run whose turns are counted. */
+function openRun(continuesOnFail = false) {
 	let turns = 0;
 	let isOver = false;
 	let stop = (): void => undefined;
@@ -19,30 +17,27 @@ function openRun(goOn = false) {
 		};
 	});
 	stopped.catch(() => undefined);
-	const run = {
-		context: {
-			continueOnFail: () => goOn,
-			getNode: () => ({ name: 'Images', type: 'x', typeVersion: 1, parameters: {} }),
-		},
-		clock: {
-			now: () => now,
-			sleep: async () => {
+	const run: RunOfItems = {
+		node: { id: '1', name: 'Images', type: 'x', typeVersion: 1, position: [0, 0], parameters: {} },
+		continuesOnFail,
+		gateway: {
+			turn: async () => {
 				if (isOver) return await Promise.reject(ended);
 				turns += 1;
 				await turn();
 			},
+			stopped,
+			close,
 		},
-		stopped,
-		close,
-	} as unknown as Run;
-	return { run, stop, take: (ms: number) => void (now += ms), turns: () => turns };
+	};
+	return { run, stop, turns: () => turns };
 }
 
 const COUNT = 100;
 const item = (index: number) => [{ json: { index } }];
 
 test('others get their turn while many items are prepared and begun, and the order is kept', async () => {
-	const { run, take, turns } = openRun();
+	const { run, turns } = openRun();
 	const seen: Array<{ prepared: number; begun: number }> = [];
 	let [prepared, begun] = [0, 0];
 	const watch = async (): Promise<void> => {
@@ -54,10 +49,8 @@ test('others get their turn while many items are prepared and begun, and the ord
 	const watching = watch();
 	const output = await runItems(run, COUNT, {
 		prepare: (index) => {
-			take(5);
 			prepared += 1;
 			return async () => {
-				take(5);
 				begun += 1;
 				await turn();
 				return item(index);
@@ -77,7 +70,7 @@ test('others get their turn while many items are prepared and begun, and the ord
 test.each([true, false])(
 	'after a Stop while items are prepared, nothing is set aside or begun (Continue: %s)',
 	async (goOn) => {
-		const { run, take, stop } = openRun(goOn);
+		const { run, stop } = openRun(goOn);
 		const done: string[] = [];
 		let listing = (): void => undefined;
 		const arrived = new Promise<void>((resolve) => {
@@ -85,7 +78,6 @@ test.each([true, false])(
 		});
 		const steps: ItemSteps = {
 			prepare: async (index) => {
-				take(5);
 				// The last one waits for a response, which comes after the Stop.
 				if (index === COUNT - 1) await arrived;
 				return async () => {
@@ -105,5 +97,27 @@ test.each([true, false])(
 		listing();
 		await turn();
 		expect(done).toEqual([]);
+	},
+);
+
+test.each([true, false])(
+	'an item that fails is an item of the output, or ends what is not begun (Continue: %s)',
+	async (goOn) => {
+		const { run } = openRun(goOn);
+		const begun: number[] = [];
+		const result = runItems(run, COUNT, {
+			prepare: (index) => async () => {
+				begun.push(index);
+				await turn();
+				if (index === 0) throw new Error('too dark');
+				return item(index);
+			},
+		});
+		if (goOn) {
+			const [first, ...others] = await result;
+			expect(first).toMatchObject([{ json: { error: 'too dark' }, pairedItem: { item: 0 } }]);
+			expect(others).toEqual(Array.from({ length: COUNT - 1 }, (_, at) => item(at + 1)));
+		} else await expect(result).rejects.toThrow('too dark');
+		expect(begun).toHaveLength(COUNT);
 	},
 );

@@ -18,28 +18,78 @@ test('a new key or header value is the same account: what was paid for is found 
 });
 
 test('every secret is removed from a text, whole or in pieces', () => {
-	const { withoutKey, createKeyFilter } = address(tenant('tenant-0123456789'));
+	const headers = { values: [{ name: 'x-team-token', value: 'tenant-0123456789' }] };
+	const { withoutKey, createKeyFilter } = address({ headers });
 	expect(withoutKey('for sk-one-two-three of tenant-0123456789')).toBe('for *** of ***');
 	const filter = createKeyFilter();
 	const pieces = ['a tenant-01', '23456789 b sk-one-', 'two-three c ten'].map(filter.add);
 	expect(pieces.join('') + filter.rest()).toBe('a *** b *** c ten');
 });
 
-test('what a model has written keeps words, dates and versions that are no secrets', () => {
-	const text = 'Is there anything else on 2024-10-21 in v1.2.3456 of acme-images?';
-	for (const value of ['2024-10-21', 'v1.2.3456', 'acme-images']) {
-		const { withoutKey, withoutKeyInContent } = address({ apiKey: 'anything', ...tenant(value) });
-		expect(withoutKeyInContent(text)).toBe(text);
-		expect(withoutKey(text)).not.toContain('anything');
-	}
-	for (const secret of ['0123456789abcdef', '12345678', 'v20481024hunter']) {
-		for (const fields of [{ apiKey: secret }, tenant(secret)]) {
-			expect(address(fields).withoutKeyInContent(`It is ${secret}.`)).toBe('It is ***.');
-		}
-	}
-	for (const apiKey of ['sk-one-two-three', 'Kq#vR!xZ_bTw']) {
+describe('what authenticates', () => {
+	const VALUE = 'team-0123456789';
+	const erased = (fields: object, text: string) => address(fields).withoutKey(text);
+	const header = (name: string, value = VALUE) => ({ headers: { values: [{ name, value }] } });
+	const query = (name: string) => ({ baseUrl: `https://g.example/v1?${name}=${VALUE}` });
+
+	test.each([
+		...['x-tenant', 'OpenAI-Organization', 'x-region', 'x-client-id', 'x-author', 'x-keyspace'],
+	])('is no header %s', (name) => expect(erased(header(name), VALUE)).toBe(VALUE));
+
+	test.each([
+		...['Ocp-Apim-Subscription-Key', 'cf-aig-authorization', 'X-Auth', 'apikey', 'X-Csrf-Token'],
+		...['cf-access-client-secret', 'Cookie', 'x-goog-signature', 'proxy-password', 'app_jwt'],
+	])('is a header %s', (name) => expect(erased(header(name), `a ${VALUE}`)).toBe('a ***'));
+
+	test.each(['sk-0123456789', 'pk_0123456789', 'eyJhbGciOi.e30', 'Basic dXNlcjpwYXNz'])(
+		'is a value that begins like %s',
+		(value) => {
+			const said = value.split(' ').at(-1)!;
+			expect(erased(header('x-route', value), `a ${said}`)).toBe('a ***');
+		},
+	);
+
+	test.each([
+		['api-version', VALUE],
+		['tenant', VALUE],
+		['key', '***'],
+		['subscription-key', '***'],
+		['sig', '***'],
+		['code', '***'],
+	])('in the query of an address, by its name: %s', (name, shown) => {
+		expect(erased(query(name), VALUE)).toBe(shown);
+	});
+});
+
+describe('a key that is a word, for a server that needs none', () => {
+	const account = address({ apiKey: 'anything' });
+
+	test('is removed from texts, and stays in what a model has written', () => {
+		expect(account.withoutKey('the key anything')).toBe('the key ***');
+		expect(account.withoutKeyInContent('Is there anything else?')).toBe('Is there anything else?');
+	});
+
+	test.each(['sk-one-two-three', 'Kq#vR!xZ_bTw', '12345678'])('but not the key %s', (apiKey) => {
 		expect(address({ apiKey }).withoutKeyInContent(`It is ${apiKey}.`)).toBe('It is ***.');
+	});
+});
+
+test('the key that was removed from an address is in it again at its own server only', () => {
+	const { toRequest } = address({ apiKey: 'sk-my/team-1', baseUrl: 'https://gateway.example/api' });
+	const at = (home: string) => toRequest(`${home}/***/1.png?key=***&n=1`);
+	expect(at('https://gateway.example')).toBe(
+		'https://gateway.example/sk-my/team-1/1.png?key=sk-my%2Fteam-1&n=1',
+	);
+	for (const other of [
+		'http://gateway.example',
+		'https://gateway.example:8443',
+		'https://gateway.example.evil.example',
+		'https://gateway.example@evil.example',
+	]) {
+		expect(at(other)).toBe(`${other}/***/1.png?key=***&n=1`);
 	}
+	const leaking = 'https://evil.example/?k=sk-my/team-1&l=sk-my%2fteam-1';
+	expect(toRequest(leaking)).toBe('https://evil.example/?k=***&l=***');
 });
 
 test('a public list needs no key, and it is known that there is none', () => {

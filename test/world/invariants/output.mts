@@ -38,7 +38,9 @@ function placeOf(
 	const { details = {} } = item.json as { details?: Record<string, unknown> };
 	const picture = books.pictures.get(pathOf(String(details.url ?? '')))?.charge;
 	const { taskId = details.taskId ?? picture?.taskId } = item.json;
-	const places = [...input.keys()].filter((place) => input[place]!.json.taskId === taskId);
+	// An input item that has failed has the ID in its details.
+	const idOf = ({ json }: Item) => json.taskId ?? (json.details as typeof details)?.taskId;
+	const places = [...input.keys()].filter((place) => idOf(input[place]!) === taskId);
 	// Items without a task look alike.
 	return places.find((place) => taskId !== undefined || !taken.has(place));
 }

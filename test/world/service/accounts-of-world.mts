@@ -27,7 +27,7 @@ export function accountOf(key: string | undefined): string | undefined {
 	return index < 0 ? undefined : `account ${index + 1}`;
 }
 
-/** In the form of the specification, section 7. */
+/** In the form of docs/protocol.md, "Errors". */
 export function refuse(status: number, message: string): Delivery {
 	return deliverJson({ error: { message, type: 'invalid_request_error' } }, status);
 }

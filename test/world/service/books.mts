@@ -56,7 +56,7 @@ export interface Charge {
 	inline: boolean;
 	/** What has reached the caller of the response, as text. */
 	told: string;
-	/** Whether the response was the right one, in the form of the specification. */
+	/** Whether the response was the right one, in the form of docs/protocol.md. */
 	right: boolean;
 	/** Whether all of it has reached the caller, and when. */
 	heard: boolean;

@@ -28,7 +28,7 @@ export function fieldsOf({ body }: WireRequest): Fields | undefined {
 	};
 }
 
-/** The three forms of asking for a task (specification, 4.3). */
+/** The three forms of asking for a task (docs/protocol.md, "Asynchronous mode"). */
 export function asksAsync({ url, headers }: WireRequest, { raw }: Fields): boolean {
 	return (
 		url.searchParams.get('async') === 'true' ||

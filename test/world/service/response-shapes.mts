@@ -8,12 +8,33 @@ const alter =
 		try {
 			// An ID of more digits than a number holds must not be rounded on the way.
 			const text = body.toString().replace(/:(\d{16,})/g, ':"#$1#"');
-			const changed = JSON.stringify(change(JSON.parse(text) as Record<string, unknown>));
+			const changed = textOf(change(JSON.parse(text) as Record<string, unknown>));
 			return changed.replace(/"#(\d+)#"/g, '$1');
 		} catch {
 			return body;
 		}
 	};
+
+const textOf = (value: unknown): string =>
+	typeof value === 'string' ? value : JSON.stringify(value);
+
+/** Each image as an event of its own, the last one first; undefined without any. */
+function eventsOf(data: unknown): string | undefined {
+	if (!Array.isArray(data) || data.length === 0) return undefined;
+	const events = data.map((image: object, index) => JSON.stringify({ index, ...image }));
+	return events
+		.reverse()
+		.map((event) => `event: image\ndata: ${event}\n\n`)
+		.join('');
+}
+
+/** The addresses of the images under a name that no table has. */
+function unknownPlace(data: unknown, rest: object): object {
+	const images = Array.isArray(data) ? (data as Array<{ url?: unknown }>) : [];
+	const isShown = images.length > 0 && images.every(({ url }) => typeof url === 'string');
+	if (!isShown) return { ...rest, data };
+	return { ...rest, pictures: images.map(({ url }) => ({ src: url })) };
+}
 
 export const SHAPES: Array<[name: string, change: Change]> = [
 	['half of the JSON', (body) => body.subarray(0, Math.floor(body.length * 0.8))],
@@ -26,6 +47,8 @@ export const SHAPES: Array<[name: string, change: Change]> = [
 	['the ID as task_id', alter(({ id, ...rest }) => ({ ...rest, task_id: id }))],
 	['everything inside data', alter((value) => ({ success: true, data: value }))],
 	['everything inside result', alter((value) => ({ result: value }))],
+	['its images in events', alter(({ data, ...rest }) => eventsOf(data) ?? { data, ...rest })],
+	['its image in an unknown place', alter(({ data, ...rest }) => unknownPlace(data, rest))],
 	['data as one object', alter(({ data, ...rest }) => ({ ...rest, data: one(data) }))],
 	['images instead of data', alter(({ data, ...rest }) => ({ ...rest, images: data }))],
 	['no status', alter(({ status: _, ...rest }) => rest)],

@@ -52,7 +52,7 @@ export interface ServiceSetup {
 	faults: ServiceFault[];
 }
 
-/** The last is unknown to the specification: neither success nor failure. */
+/** The last is in no list of docs/protocol.md: neither success nor failure. */
 export const OPEN_WORDS = [
 	'queued',
 	'pending',

@@ -1,5 +1,5 @@
 /**
- * The gateway of a world: the specification's rules, its own books, and faults as they are planned.
+ * The gateway of a world: the rules of docs/protocol.md, its own books, and faults as they are planned.
  *
  * It is not the embedded gateway of `simulator/`, for three reasons. Called without sockets, that one
  * takes 0.6 ms of processor time for a submit and 3 ms for an image; a whole world takes 27 ms. Its

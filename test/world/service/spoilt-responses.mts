@@ -102,7 +102,14 @@ function refused(variant: number, received: Received): Delivery {
 	];
 	const text = pick(reasons, more);
 	const pause = status === 503 && isFree ? { 'retry-after': '11' } : undefined;
-	return deliverJson(`{"error":{"message":${text},"type":"invalid_request_error"}}`, status, pause);
+	// Some have the status's phrase as the error, and the reason beside it.
+	const body =
+		received.number % 5 === 2
+			? `{"statusCode":${status},"error":"Bad Request","message":${text}}`
+			: `{"error":{"message":${text},"type":"invalid_request_error"}}`;
+	// A 404 of a task counts only in the protocol's own form.
+	const own = `{"error":{"message":${text},"type":"invalid_request_error"}}`;
+	return deliverJson(status === 404 ? own : body, status, pause);
 }
 
 /** The answer to a request that was handled, as the fault leaves it. */

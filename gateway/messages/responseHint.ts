@@ -5,14 +5,35 @@ import { isBlankText, isThinking } from './blockKinds';
 import { isToolCall } from './chat';
 import { readMessage } from './message';
 
+/** By stop reason, why a response ends early, and what to do. */
+const UNFINISHED = new Map<string, [what: string, advice: string]>([
+	['max_tokens', ["was cut off at 'Max Tokens'", "Increase 'Max Tokens'."]],
+	[
+		'model_context_window_exceeded',
+		['was cut off, because the conversation fills all that the model can read', 'Make it shorter.'],
+	],
+	[
+		'pause_turn',
+		[
+			'is only a part, because the model has paused its turn',
+			"Let it go on: in a Message node with the output \"messages\" as 'History' and an empty 'Prompt', in a chat with a further message.",
+		],
+	],
+]);
+
+/** Why a response ends before its end, for the middle of a sentence, and what to do. */
+export const unfinished = (stopReason = ''): { what: string; advice: string } | undefined => {
+	const [what, advice] = UNFINISHED.get(stopReason) ?? [];
+	return what === undefined || advice === undefined ? undefined : { what, advice };
+};
+
 /**
- * A hint about a response that was charged and doesn't have what was asked for: the model refused,
- * sent neither text nor a tool call, or announced a call that isn't there. Undefined for any other
- * response, and at Max Tokens, which has a hint of its own.
+ * A hint about a response that was charged and doesn't have what was asked for: it is cut off or
+ * paused, the model refused, sent neither text nor a tool call, or announced a call that isn't there.
  *
  * @param body of the response
  */
-export function missingTextHint(body: JsonObject): string | undefined {
+export function responseHint(body: JsonObject): string | undefined {
 	const response = readMessage(body);
 	if (response === undefined) return undefined;
 	const { content, stopReason = '' } = response;
@@ -20,10 +41,12 @@ export function missingTextHint(body: JsonObject): string | undefined {
 		const said = refusalReason(body, content)?.replace(/\.$/, '');
 		return `The model refused to respond${afterColon(said)}. You may have been charged. Change the prompt, or use another model.`;
 	}
+	const early = unfinished(stopReason);
+	if (early !== undefined) return `A response ${early.what}. ${early.advice}`;
 	const hasCall = content.filter(isJsonObject).some(isToolCall);
 	if (stopReason === 'tool_use' && !hasCall) return NO_CALL;
 	const isEmpty = content.every((block) => isThinking(block) || isBlankText(block));
-	if (!isEmpty || stopReason === 'max_tokens') return undefined;
+	if (!isEmpty) return undefined;
 	return content.some(isThinking)
 		? "The model has only thought: its response has no text. You may have been charged. Run the workflow again, or set 'Thinking' to 'Disabled'."
 		: 'The response of the model is empty. You may have been charged. Run the workflow again, or change the prompt.';

@@ -1,0 +1,128 @@
+import { digestOf } from '../../util/digest';
+import { nonEmptyString, type JsonObject } from '../../util/json';
+import { UNRECORDED } from '../journal';
+import { pay, type Payer } from '../pay';
+import type { Account } from '../protocol/account';
+import type { Clock } from '../protocol/clock';
+import { unknownOutcome } from '../protocol/gatewayError';
+import type { PaidPlan } from '../protocol/requestPlan';
+import { RunEnded } from '../protocol/runEnded';
+import { Requests } from '../wire/inFlight';
+import type { SendOnce, SendOnceOverrides } from '../wire/sendOnce';
+import type { Conversation } from './chat';
+import { readChatResponse, type ChatResponse } from './chatResponse';
+import { hintsOf, planMessage, type MessageSettings } from './message';
+import { readStreamedResponse } from './streamedResponse';
+import { keepTurn, restoreTurns, type StoredTurn } from './thinkingHistory';
+
+/** What a chat needs of its run's gateway. */
+export interface ChatGateway {
+	account: Account;
+	clock: Pick<Clock, 'now'>;
+	payer(own: SendOnceOverrides): Payer;
+	stopped: Promise<never>;
+	isStopped(): boolean;
+}
+
+/** How long a person in a chat waits for a message that is refused: a fallback model may answer. */
+const PATIENCE_MS = 30_000;
+
+/** How the response to a message arrives. */
+export interface MessageCall {
+	/** Signals that each end the call. */
+	signals: AbortSignal[];
+	/** Called with the text as soon as it arrives. */
+	onText?: (text: string) => void;
+}
+
+/** A message of a chat, whose turns are restored before it is sent. */
+export type ChatRequest = MessageSettings & Conversation;
+
+/**
+ * Sends the messages of a chat. It keeps no record of them: whoever runs the agent or chain again, as
+ * Retry On Fail does, sends its messages again.
+ */
+export class Messenger {
+	/** Ends the calls in progress when the model is closed. */
+	private readonly closing = new AbortController();
+
+	/**
+	 * @param storedTurns the turns that must go back unchanged; they outlive the model
+	 * @param addHint shows a hint to the user once
+	 */
+	constructor(
+		private readonly gateway: ChatGateway,
+		private readonly storedTurns: StoredTurn[],
+		private readonly addHint: (hint: string) => void,
+	) {}
+
+	/**
+	 * Sends a message.
+	 *
+	 * @throws GatewayError, with the code `outcomeUnknown` where it may have been charged, or RunEnded when the
+	 *   execution was stopped
+	 */
+	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
+		const { gateway, storedTurns } = this;
+		const { id: account, withoutKeyInContent } = gateway.account;
+		const model = digestOf([account, request.model]);
+		const turns = restoreTurns(storedTurns, request.messages, model);
+		const message = { ...request, messages: turns };
+		const plan = { ...planMessage(message), patienceMs: PATIENCE_MS };
+		hintsOf(message).forEach(this.addHint);
+		const body = await this.request(plan, call);
+		const response = readChatResponse(body, digestOf([plan.body, body]));
+		keepTurn(storedTurns, { model, turns, blocks: response.content, ids: response.callIds });
+		if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
+		// From the whole text, because a key may be split across several blocks.
+		const parts = response.parts.map((part) =>
+			'text' in part ? { ...part, text: withoutKeyInContent(part.text) } : part,
+		);
+		return { ...response, parts };
+	}
+
+	/** Called when the model isn't needed any more. */
+	close(): void {
+		this.closing.abort();
+	}
+
+	/** Gets the response to a message, unless the agent or a Stop ends the call before. */
+	private async request(plan: PaidPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
+		const { gateway } = this;
+		const { createKeyFilter } = gateway.account;
+		const requests = new Requests(() => gateway.clock.now());
+		const onPart = (): void => requests.partArrived();
+		const signal = AbortSignal.any([...signals, this.closing.signal]);
+		const ended = new Promise<never>((_, reject) => {
+			const end = (): void => {
+				reject(new RunEnded('The call was ended'));
+				requests.abort();
+			};
+			gateway.stopped.catch(end);
+			signal.addEventListener('abort', end, { once: true });
+			if (signal.aborted) end();
+		});
+		ended.catch(() => undefined);
+		const payer = gateway.payer({
+			requests,
+			read: async (response, chunks) =>
+				await readStreamedResponse(response, { onText, onPart, createKeyFilter, chunks }),
+		});
+		// Between two attempts there is no request to abort.
+		const sendOnce: SendOnce = async (...args) =>
+			signal.aborted ? await ended : await payer.sendOnce(...args);
+		const own = { ...payer, sendOnce };
+		const sending = pay(own, UNRECORDED, undefined, plan, ({ json }) => json);
+		try {
+			return await Promise.race([sending, ended]);
+		} catch (error) {
+			if (!(error instanceof RunEnded) || gateway.isStopped()) throw error as Error;
+			const unknown = unknownOutcome({
+				message: 'The outcome is unknown: the agent ended the call before the response arrived',
+				description: 'You may have been charged for the message.',
+				response: nonEmptyString(requests.arriving.get(plan)?.()),
+			});
+			throw unknown as Error;
+		}
+	}
+}

@@ -1,0 +1,259 @@
+import type { Clock } from '../protocol/clock';
+import { INITIAL_WINDOW, SendRate } from './sendRate';
+
+/** A request in flight, with the state of its account at its start. */
+export interface StartedRequest {
+	startedAt: number;
+	/** The number of requests started in the second up to this one, including this one. */
+	sentRate: number;
+	/** When the first request of that second started. */
+	secondBeganAt: number;
+	/** Set when its response is an error that may end the run. */
+	mayEndRun?: boolean;
+}
+
+/** A run that has requests to send, with limits of its own. */
+export interface WaitingRun {
+	readonly clock: Clock;
+	/** Whether the user has set its rate: it doesn't begin with a guess. */
+	readonly hasOwnRate: boolean;
+	/** The earliest start of its next request by its own limits; undefined if none may start. */
+	nextAt: () => number | undefined;
+	/**
+	 * Starts its next request, whose record `begin` returns.
+	 *
+	 * @returns whether a further request waits
+	 */
+	startOne: (begin: () => StartedRequest) => boolean;
+	/** Rejects its requests. */
+	close: (reason: unknown) => void;
+}
+
+/** How long what an account has shown is valid without a request, in milliseconds. */
+const FINDINGS_HOLD_MS = 60_000;
+
+/** The largest delay of a late timer that is made up for, in milliseconds. */
+export const LATE_TIMER_MS = 10;
+
+/** The pause after the first refusal; each further one in a row doubles it. */
+const FIRST_PAUSE_MS = 400;
+/** The longest pause. */
+const LONGEST_PAUSE_MS = 30_000;
+/** How long the one request that tries after a pause holds others back, in milliseconds. */
+const PROBE_MS = 2000;
+
+/**
+ * The rate of an account, which all of its runs in this process share. They take turns: each start
+ * goes to the run that has waited longest for one. A `SendRate` sets the rate; a refusal pauses
+ * them all.
+ *
+ * A pause is a circuit breaker (M. Nygard, "Release It!"): one request at a time tries, after pauses
+ * that double, until one is accepted.
+ *
+ * It has no clock: each run brings one, of the same origin, and a run's end stops only its own.
+ */
+export class AccountRate {
+	/** The number of all pauses, and what it was when a request was last accepted. */
+	private pauses = 0;
+	private pausesAtAcceptance = 0;
+
+	private readonly sendRate = new SendRate();
+
+	/** The runs with queued requests, in the order of their turns. */
+	private readonly waiting: WaitingRun[] = [];
+
+	private readonly inFlight = new Set<StartedRequest>();
+
+	/** The earliest start of the next request by the send rate. */
+	private nextStartAt = 0;
+
+	/** The end of the present pause, in which no request starts. */
+	private pauseEndsAt = 0;
+
+	/** The end of the last `Retry-After`. */
+	private retryAfterEndsAt = 0;
+
+	/** When the timer of a run will go off. */
+	private timer?: { at: number; run: WaitingRun };
+
+	/** The starts of the requests of the last second, the oldest first. */
+	private readonly starts: number[] = [];
+
+	/** The starts of requests that were refused lately. */
+	private refusedStarts: number[] = [];
+
+	/** When the last refusal paused the account. */
+	private lastPauseAt = -Infinity;
+
+	private lastStartAt = -Infinity;
+
+	/** Whether what it has found is no longer valid: no request has started for a minute. */
+	isOutdated(now: number): boolean {
+		if (this.inFlight.size > 0 || this.waiting.length > 0) return false;
+		return now > Math.max(this.lastStartAt + FINDINGS_HOLD_MS, this.retryAfterEndsAt);
+	}
+
+	/** A mark for `pausesInARow`. */
+	get pausesSoFar(): number {
+		return this.pauses;
+	}
+
+	/**
+	 * The number of pauses since a request was accepted.
+	 *
+	 * @param since counts those after this mark only
+	 */
+	pausesInARow(since = 0): number {
+		return this.pauses - Math.max(this.pausesAtAcceptance, since);
+	}
+
+	/** The milliseconds until the present pause ends; negative if there is none. */
+	pauseLeftMs(now: number): number {
+		return this.pauseEndsAt - now;
+	}
+
+	/** Adds a run to those that wait for their turns. */
+	enter(run: WaitingRun): void {
+		if (!this.waiting.includes(run)) this.waiting.push(run);
+	}
+
+	/** Removes a run that has ended. The others go on. */
+	leave(run: WaitingRun): void {
+		this.remove(run);
+		if (this.timer?.run === run) this.timer = undefined;
+		this.startNext(run.clock.now());
+	}
+
+	private remove(run: WaitingRun): void {
+		const index = this.waiting.indexOf(run);
+		if (index >= 0) this.waiting.splice(index, 1);
+	}
+
+	/** Makes room for the next request. */
+	finished(request: StartedRequest): void {
+		this.inFlight.delete(request);
+	}
+
+	/** Records that the gateway accepted a request: the rate may rise. */
+	accepted(now: number): void {
+		this.pausesAtAcceptance = this.pauses;
+		this.sendRate.accepted(now, this.waiting.length > 0);
+	}
+
+	/**
+	 * Records a refusal for the rate limit. A sporadic refusal affects only its request; any other
+	 * one, and `Retry-After`, pauses all runs.
+	 *
+	 * @param retryAfterMs the gateway's `Retry-After`, in milliseconds
+	 */
+	refused(request: StartedRequest, retryAfterMs: number, clock: Clock): void {
+		const now = clock.now();
+		this.retryAfterEndsAt = Math.max(this.retryAfterEndsAt, now + retryAfterMs);
+		this.pauseUntil(this.retryAfterEndsAt);
+		this.pauseFor(request, now, clock.random());
+	}
+
+	/** Pauses after a refusal, unless it's sporadic or of a request sent before the last pause. */
+	private pauseFor(request: StartedRequest, now: number, random: number): void {
+		const { startedAt, sentRate, secondBeganAt } = request;
+		this.refusedStarts.push(startedAt);
+		if (startedAt < this.lastPauseAt) return;
+		this.refusedStarts = this.refusedStarts.filter((at) => at > startedAt - 1000);
+		const accepted = this.acceptedUpTo(request);
+		const isUsed = this.waiting.length > 0;
+		if (this.sendRate.refused(now, { sent: sentRate, accepted }, isUsed) === 'sporadic') return;
+		const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.pausesInARow());
+		this.pauses += 1;
+		this.lastPauseAt = now;
+		// A gateway that counts requests per second accepts more once the first of them is a second
+		// old.
+		this.pauseUntil(secondBeganAt + 1000);
+		this.pauseUntil(now + pause * (0.75 + random / 2));
+	}
+
+	/** The number of accepted requests in the second up to this one, as far as is known. */
+	private acceptedUpTo({ startedAt, sentRate }: StartedRequest): number {
+		const isOfSecond = (at: number): boolean => at > startedAt - 1000 && at <= startedAt;
+		return sentRate - this.refusedStarts.filter(isOfSecond).length;
+	}
+
+	private pauseUntil(at: number): void {
+		this.pauseEndsAt = Math.max(this.pauseEndsAt, at);
+	}
+
+	/** Starts what may start, and wakes up for the next request. */
+	startNext(now: number): void {
+		for (;;) {
+			const next = this.nextTurn(now);
+			if (next === undefined) return;
+			if (next.at > now) return this.wake(next, now);
+			this.remove(next.run);
+			if (next.run.startOne(() => this.begin(next, now))) this.waiting.push(next.run);
+		}
+	}
+
+	/** The run whose request starts next: the earliest, and of several the one whose turn it is. */
+	private nextTurn(now: number): { run: WaitingRun; at: number } | undefined {
+		let next: { run: WaitingRun; at: number } | undefined;
+		for (const run of this.waiting) {
+			const own = run.nextAt();
+			if (own === undefined) continue;
+			const at = Math.max(own, this.allowedAt(run));
+			if (next === undefined || at < Math.max(now, next.at)) next = { run, at };
+		}
+		return next;
+	}
+
+	/** The earliest start of a run's next request by what all runs share. */
+	private allowedAt(run: WaitingRun): number {
+		const bySendRate = this.isBeforeRate(run) ? 0 : this.nextStartAt;
+		return Math.max(this.pauseEndsAt, bySendRate, this.probeEndsAt());
+	}
+
+	/**
+	 * Whether a request may start at any rate: while none was met, so few are in flight, or the run
+	 * keeps a rate of its own.
+	 */
+	private isBeforeRate({ hasOwnRate }: WaitingRun): boolean {
+		return this.sendRate.isGuess && (hasOwnRate || this.inFlight.size < INITIAL_WINDOW);
+	}
+
+	/**
+	 * Until when the request that tries after a pause holds others back. Requests sent before the
+	 * pause may take long and hold back none; nor does a try that takes as long as an image.
+	 */
+	private probeEndsAt(): number {
+		if (this.pausesInARow() === 0) return 0;
+		const tries = [...this.inFlight].filter(({ startedAt }) => startedAt >= this.lastPauseAt);
+		return Math.max(0, ...tries.map(({ startedAt }) => startedAt + PROBE_MS));
+	}
+
+	/** Records the start of a request. */
+	private begin({ run, at }: { run: WaitingRun; at: number }, now: number): StartedRequest {
+		// In the initial window, spacings don't add up; otherwise requests beyond the window would
+		// have to wait for all of them.
+		const from = this.isBeforeRate(run) ? now : Math.max(at, now - LATE_TIMER_MS);
+		this.nextStartAt = Math.max(this.nextStartAt, from + 1000 / this.sendRate.perSecond);
+		const { starts } = this;
+		this.lastStartAt = now;
+		starts.push(now);
+		while (starts[0]! <= now - 1000) starts.shift();
+		const request = { startedAt: now, sentRate: starts.length, secondBeganAt: starts[0]! };
+		this.inFlight.add(request);
+		return request;
+	}
+
+	/** Wakes up at a time, on the clock of the run that is next. */
+	private wake({ run, at }: { run: WaitingRun; at: number }, now: number): void {
+		if (this.timer !== undefined && this.timer.at <= at) return;
+		const timer = { at, run };
+		this.timer = timer;
+		run.clock.sleep(at - now).then(
+			() => {
+				if (this.timer === timer) this.timer = undefined;
+				this.startNext(run.clock.now());
+			},
+			(reason) => run.close(reason),
+		);
+	}
+}

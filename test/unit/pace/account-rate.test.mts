@@ -1,0 +1,142 @@
+/** Runs of one account at the same time: none depends on the end of another. */
+import { AccountRate } from '../../../gateway/pace/accountRate.js';
+import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
+import { FakeClock } from '../fake-clock.mjs';
+
+/** The clock of a run, which ends with it, as its limiter does. */
+function stoppable(clock: FakeClock) {
+	let stop: (reason: Error) => void = () => undefined;
+	const stopped = new Promise<never>((_, reject) => (stop = reject));
+	stopped.catch(() => undefined);
+	const sleep = async (ms: number) => await Promise.race([clock.sleep(ms), stopped]);
+	return { stop: () => stop(new Error('stopped')), own: { ...clock, now: clock.now, random: clock.random, sleep } }; // prettier-ignore
+}
+
+function newRun(
+	clock: FakeClock,
+	account: AccountRate,
+	limits: { concurrency?: number; requestsPerSecond?: number } = {},
+) {
+	const { own, stop } = stoppable(clock);
+	const limiter = new RateLimiter({ concurrency: 10, clock: own, account, ...limits });
+	const starts: number[] = [];
+	const send = async (count: number, takesMs = 5) =>
+		await Promise.allSettled(
+			Array.from({ length: count }, async () => {
+				await limiter.run(async () => {
+					starts.push(clock.now());
+					await clock.sleep(takesMs);
+				});
+			}),
+		);
+	return { limiter, starts, send, stop };
+}
+
+const refuse = async (clock: FakeClock, limiter: RateLimiter, retryAfterMs?: number) =>
+	await clock.run(limiter.run(async (request) => limiter.refused(request, retryAfterMs)));
+
+describe.each([
+	['its clock', ({ stop }: ReturnType<typeof newRun>) => stop()],
+	['its limiter', ({ limiter }: ReturnType<typeof newRun>) => limiter.close(new Error('over'))],
+])('a run that is stopped by %s', (_name, end) => {
+	test('while it keeps the time for all leaves the others their turns', async () => {
+		const clock = new FakeClock();
+		const account = new AccountRate();
+		const first = newRun(clock, account);
+		const second = newRun(clock, account);
+		await refuse(clock, first.limiter, 10_000);
+		const sending = [first.send(3), second.send(3)];
+		await clock.pass(1000);
+		end(first);
+		const [ofFirst, ofSecond] = await clock.run(Promise.all(sending));
+		expect(ofFirst!.map(({ status }) => status)).toEqual(Array(3).fill('rejected'));
+		expect(ofSecond!.map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'));
+		expect(second.starts[0]).toBe(10_000);
+	});
+});
+
+test('a request that failed as its run ended takes no room of the others', async () => {
+	const clock = new FakeClock();
+	const account = new AccountRate();
+	const first = newRun(clock, account);
+	await refuse(clock, first.limiter);
+	await clock.pass(5000);
+	const failing = first.limiter.run(async (request) => {
+		await clock.sleep(10);
+		request.mayEndRun = true;
+	});
+	const second = newRun(clock, account);
+	const sending = second.send(1);
+	await clock.pass(5);
+	first.stop();
+	await clock.run(Promise.all([failing, sending]));
+	// The next one of an account that has accepted nothing comes a second later.
+	expect(second.starts[0]).toBeLessThan(5000 + 1100);
+});
+
+describe('runs of an account', () => {
+	test('keep their own concurrency and requests per second', async () => {
+		const clock = new FakeClock();
+		const account = new AccountRate();
+		const slow = newRun(clock, account, { requestsPerSecond: 2 });
+		const single = newRun(clock, account, { concurrency: 1 });
+		const free = newRun(clock, account);
+		const sending = [slow.send(9), single.send(4, 1000), free.send(60)];
+		await clock.run(Promise.all(sending));
+		expect(slow.starts.at(-1)).toBeGreaterThan(4000);
+		expect(slow.starts.at(-1)).toBeLessThan(4300);
+		expect(single.starts).toEqual([0, 1000, 2000, 3000]);
+		// The other two don't hold it back.
+		expect(free.starts.at(-1)).toBeLessThan(1500);
+	});
+
+	test('with a rate of its own begin at that rate', async () => {
+		const clock = new FakeClock();
+		const run = newRun(clock, new AccountRate(), { requestsPerSecond: 200, concurrency: 1000 });
+		await clock.run(run.send(400, 30_000));
+		expect(run.starts.at(-1)).toBeLessThan(2200);
+	});
+
+	test('take turns, however many requests each has queued', async () => {
+		const clock = new FakeClock();
+		const account = new AccountRate();
+		const runs = [1, 2, 3].map(() => newRun(clock, account));
+		await refuse(clock, runs[0]!.limiter);
+		await clock.run(Promise.all(runs.map(({ send }, index) => send(10 + 100 * index))));
+		// The first one with ten requests ends after thirty of all.
+		const before = runs.map(
+			({ starts }) => starts.filter((at) => at <= runs[0]!.starts[9]!).length,
+		);
+		expect(Math.max(...before)).toBeLessThanOrEqual(11);
+	});
+
+	test('pause together, and count only their own pauses', async () => {
+		const clock = new FakeClock();
+		const account = new AccountRate();
+		const first = newRun(clock, account);
+		for (let times = 0; times < 4; times += 1) await refuse(clock, first.limiter);
+		const second = newRun(clock, account);
+		expect([first.limiter.pausesInARow, second.limiter.pausesInARow]).toEqual([4, 0]);
+		await refuse(clock, second.limiter);
+		expect([first.limiter.pausesInARow, second.limiter.pausesInARow]).toEqual([5, 1]);
+		// The fifth pause, of 0.4 s × 2⁴ × 0.75 at least.
+		const refusedAt = clock.now();
+		await clock.run(Promise.all([first.send(1), second.send(1)]));
+		expect(second.starts[0]! - refusedAt).toBeGreaterThan(4800);
+		first.limiter.accepted();
+		expect(second.limiter.pausesInARow).toBe(0);
+	});
+
+	test('wait for the one request that tries after a pause, but not for as long as an image takes', async () => {
+		const clock = new FakeClock();
+		const account = new AccountRate();
+		const first = newRun(clock, account);
+		const second = newRun(clock, account);
+		await refuse(clock, first.limiter);
+		const image = first.send(1, 60_000);
+		const task = second.send(1);
+		await clock.run(Promise.all([image, task]));
+		const waited = second.starts[0]! - first.starts[0]!;
+		expect(waited).toBe(2000);
+	});
+});

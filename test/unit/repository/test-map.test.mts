@@ -1,0 +1,42 @@
+/** What is tested where: the table that `npm run check` goes by, and the one that people read. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { engineTestsOf, testsOf } from '../../../scripts/changed-tests.mjs';
+
+const root = join(__dirname, '..', '..', '..');
+
+const foldersIn = (folder: string): string[] =>
+	readdirSync(join(root, folder), { withFileTypes: true })
+		.filter((entry) => entry.isDirectory())
+		.map(({ name }) => `${folder}/${name}`);
+
+test('docs/testing.md has a row for every folder of tests', () => {
+	const text = readFileSync(join(root, 'docs', 'testing.md'), 'utf8');
+	const folders = ['test', 'test/unit', 'test/engine', 'test/world'].flatMap(foldersIn);
+	expect(folders.length).toBeGreaterThan(30);
+	const named = (folder: string) =>
+		text.includes(`\`${folder}/\``) || foldersIn(folder).some((inner) => text.includes(inner));
+	expect(folders.filter((folder) => !named(folder))).toEqual([]);
+	const linked = [...text.matchAll(/`(test\/[\w/-]+)\/`/g)].map(([, folder]) => folder!);
+	expect(linked.filter((folder) => !existsSync(join(root, folder)))).toEqual([]);
+});
+
+test('every folder of sources has its engine tests, and they are there', () => {
+	const folders = ['gateway', 'nodes', 'nodes/shared'].flatMap(foldersIn);
+	// Whatever these change may show anywhere.
+	const held = folders.filter((folder) => !/^(?:gateway\/protocol|nodes\/shared)$/.test(folder));
+	const named = held.map((folder) => [folder, engineTestsOf(`${folder}/x.ts`)] as const);
+	expect(named.filter(([, tests]) => tests === undefined)).toEqual([]);
+	const missing = named
+		.flatMap(([, tests]) => tests!)
+		.filter((name) => !existsSync(join(root, 'test', 'engine', name)));
+	expect(missing).toEqual([]);
+});
+
+test('a change of a source runs its engine tests, and that of a text the repository alone', () => {
+	expect(testsOf(['README.md'], root).folders).toEqual(['test/unit/repository']);
+	expect(testsOf(['gateway/models/pricing.ts'], root).folders).toContain('test/engine/models');
+	expect(testsOf(['gateway/models/pricing.ts'], root).folders).not.toContain('test/engine/tasks');
+	expect(testsOf(['util/json.ts'], root).folders).toContain('test/engine');
+	expect(testsOf(['nodes/gone.ts'], root).sources).not.toContain('nodes/gone.ts');
+});

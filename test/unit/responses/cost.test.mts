@@ -1,0 +1,100 @@
+/** The gateway's own bill, in the places where gateways have it. */
+import { describeBills, readBill, sumOfBills } from '../../../gateway/responses/cost.js';
+import { layersOf } from '../../../gateway/responses/responseFields.js';
+
+const billOf = (body: Record<string, unknown>, headers = {}) => readBill(layersOf(body), headers);
+const IMAGE = { url: 'https://images.example/1.png' };
+
+test.each<[string, Record<string, unknown>, Record<string, string>, unknown]>([
+	[
+		'OpenRouter: usage, in credits, beside what its source has cost',
+		{ data: [IMAGE], usage: { cost: 0.95, cost_details: { upstream_inference_cost: 19 } } },
+		{},
+		{ cost: 0.95 },
+	],
+	[
+		'LiteLLM: a header, beside the total of the key',
+		{ data: [IMAGE] },
+		{ 'x-litellm-response-cost': '0.0402', 'x-litellm-key-spend': '12.5' },
+		{ cost: 0.0402 },
+	],
+	[
+		'in scientific notation',
+		{ data: [] },
+		{ 'x-litellm-response-cost': '4.2e-05' },
+		{ cost: 0.000042 },
+	],
+	['the body', { cost: '0.5', currency: 'EUR' }, {}, { cost: 0.5, costCurrency: 'EUR' }],
+	['inside of the result', { data: { status: 'ok', cost: 2 } }, {}, { cost: 2 }],
+	['an object with its total', { usage: { cost: { input: 1, total_cost: 3 } } }, {}, { cost: 3 }],
+	['named dollars', { usage: { cost_usd: 0.04 } }, {}, { cost: 0.04, costCurrency: 'USD' }],
+	['ticks', { usage: { cost_in_usd_ticks: 400_000_000 } }, {}, { cost: 0.04, costCurrency: 'USD' }],
+	['cents', { cost: 4, currency: 'cents' }, {}, { cost: 0.04 }],
+	[
+		'cents of a currency',
+		{ cost: 4, currency: 'USD cents' },
+		{},
+		{ cost: 0.04, costCurrency: 'USD' },
+	],
+	['cents by name', { cost_cents: '4', currency: 'usd' }, {}, { cost: 0.04, costCurrency: 'USD' }],
+	['a text with its currency', { cost: '0.04 USD' }, {}, { cost: 0.04, costCurrency: 'USD' }],
+	['a sign', { cost: '$0.04' }, {}, { cost: 0.04, costCurrency: '$' }],
+	[
+		'each image',
+		{
+			data: [
+				{ ...IMAGE, cost: 0.01 },
+				{ ...IMAGE, cost: 0.02 },
+			],
+		},
+		{},
+		{ cost: 0.03 },
+	],
+	['nothing', { usage: { cost: 0 } }, {}, { cost: 0 }],
+	[
+		'two places: the usage',
+		{ usage: { cost: 1 }, cost: 2 },
+		{ 'x-response-cost': '3' },
+		{ cost: 1 },
+	],
+	['two places: the body', { usage: { cost: 'free' }, cost: 2 }, { 'x-cost': '3' }, { cost: 2 }],
+])('%s', (_, body, headers, bill) => {
+	expect(billOf(body, headers)).toEqual(bill);
+});
+
+test.each([
+	-1,
+	NaN,
+	Infinity,
+	'-1',
+	'NaN',
+	'1e999',
+	'',
+	'None',
+	'0,04',
+	true,
+	null,
+	[1],
+	{},
+	1e15,
+	'9'.repeat(60),
+])('%j is no bill, and the next place counts', (cost) => {
+	expect(billOf({ usage: { cost } }, { 'x-litellm-response-cost': cost })).toEqual({});
+	expect(billOf({ usage: { cost }, cost: 7 })).toEqual({ cost: 7 });
+});
+
+test('a proxy that knows no price says 0: that is none', () => {
+	expect(billOf({ data: [IMAGE] }, { 'x-litellm-response-cost': '0.0' })).toEqual({});
+});
+
+test('a currency that is no name is left out', () => {
+	for (const currency of ['', 'x'.repeat(300), '<b>', 7, { a: 1 }]) {
+		expect(billOf({ cost: 1, currency })).toEqual({ cost: 1 });
+	}
+});
+
+test('sums are for each currency', () => {
+	const sums = sumOfBills([{ cost: 0.1 }, { cost: 0.2 }, {}, { cost: 1, costCurrency: 'EUR' }]);
+	expect(sums).toEqual([{ cost: 0.3 }, { cost: 1, costCurrency: 'EUR' }]);
+	expect(describeBills(sums)).toBe('0.3 and 1 EUR');
+});
