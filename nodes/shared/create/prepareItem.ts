@@ -73,8 +73,8 @@ async function prepareRequest(
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
 	const order = run.gateway.order(builder.taskType, checked.request, !isSync);
-	const isStreamed = mode === 'sync' && options.switch('streamResponse', 'Stream Response', false);
-	const sent = isStreamed ? asStream(order.plan) : order.plan;
+	const isChosen = options.switch('streamResponse', 'Stream Response', false);
+	const sent = isChosen && mode === 'sync' ? asStream(order.plan) : order.plan;
 	const plan = { ...sent, item: item.itemIndex };
 	return { given, checked, order: { ...order, plan, requested: checked.requested } };
 }

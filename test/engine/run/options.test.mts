@@ -34,6 +34,7 @@ interface Field {
 
 /** What is shown only beside other values. */
 const BESIDE: Record<string, IDataObject> = {
+	streamResponse: { mode: 'sync' },
 	budgetTokens: { thinking: 'enabled' },
 	display: { thinking: 'adaptive' },
 	format: { simplify: false },

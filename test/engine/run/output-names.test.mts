@@ -70,7 +70,7 @@ const IMAGE = { url: '/1.png', revised_prompt: 'a red fox', size: '1x1', quality
 /** A response that tells everything it can about an image. */
 const DETAILS = {
 	...{ id: 'task_1', status: 'completed', output_format: 'png', usage: { total_tokens: 7 } },
-	...{ cost: 1, currency: 'EUR' },
+	...{ cost: 0.5, currency: 'EUR' },
 	data: [IMAGE, { b64_json: TINY_PNG.toString('base64') }],
 };
 /** A task whose address the gateway names. */
