@@ -65,7 +65,8 @@ function simplified(
 	turns: Turn[],
 	forTool: boolean,
 ): JsonObject {
-	const output = { text, ...facts, ...json };
+	// The JSON stands beside the text, and wins over a fact of the same name.
+	const output = { text, ...json, ...facts, ...json };
 	// An agent keeps the conversation itself, and pays for every word it reads.
 	if (forTool) return withoutUndefined({ ...output, thinking: facts.thinking || undefined });
 	return withoutUndefined({ ...output, messages: [...turns, { role: 'assistant', content }] });
