@@ -234,11 +234,11 @@ const OTHER = {
 		...['addSummary', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency', 'download'],
 		...['dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode'],
 		...['oneItemPerRequest', 'parkAfter', 'pollInterval', 'requestsPerSecond'],
-		...['surviveRestarts', 'timeout'],
+		...['streamResponse', 'surviveRestarts', 'timeout'],
 	],
 	Message: [
-		...['concurrency', 'keepImages', 'outputJson', 'promptCaching', 'requestsPerSecond'],
-		...['simplify', 'timeout'],
+		...['concurrency', 'jsonField', 'keepImages', 'outputJson', 'promptCaching'],
+		...['requestsPerSecond', 'simplify', 'timeout'],
 	],
 };
 
