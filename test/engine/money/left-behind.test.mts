@@ -26,7 +26,7 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 	);
 	const { description, messages } = result.error as unknown as Shown;
 	expect(description).toMatch(
-		/^1 paid request is recorded\. Run the node again, or give the IDs to/m,
+		/^1 paid request is recorded with this execution\. Run the node again, or give the IDs to/m,
 	);
 	expect(messages).toEqual([`Item 1: image task ${good}`]);
 	const unknown = await bench.run('imageWait', { taskId: 'task_of_nobody', maxWait: 60 }, [

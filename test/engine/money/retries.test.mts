@@ -146,11 +146,12 @@ test.each([
 		expect(status).toBe('canceled');
 		const { description } = runData[NODE]![0]!.error as { description?: string };
 		const done = {
-			sync: 'Finished images:\nitem N: http',
-			submit: 'Image tasks that .*:\nitem N: generation task ',
+			sync: 'Finished images:\nROW: http',
+			submit: 'Image tasks that .*:\nROW: generation task ',
 		};
-		expect(description).toMatch(new RegExp(`^${done[call].replace('N', String(1 - silent))}`));
-		const unknown = `may have been charged\\..*:\nitem ${Number(silent) + 1}.*: the outcome of the request is unknown$`;
+		const row = (index: number) => `item ${index + 1} \\("number ${index}\\."\\)`;
+		expect(description).toMatch(new RegExp(`^${done[call].replace('ROW', row(1 - silent))}`));
+		const unknown = `may have been charged\\..*:\n${row(silent)}: the outcome of the request is unknown$`;
 		expect(description).toMatch(new RegExp(unknown));
 		expect(data.executionData!.contextData[`node:${NODE}`]).toMatchObject({
 			mediaGatewayPaid: {

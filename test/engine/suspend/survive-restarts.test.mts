@@ -169,7 +169,7 @@ describe('suspended', () => {
 		const items = ids.map((taskId) => ({ taskId }));
 		const result = await runToEnd(bench, workflow({ maxWait: 3600 }), items);
 		const { messages, context } = result.error as unknown as Listing;
-		expect(messages).toEqual(ids.map((id, item) => `Item ${item}: generation task ${id}`));
+		expect(messages).toEqual(ids.map((id, item) => `Item ${item + 1}: generation task ${id}`));
 		const paid = ids.map((taskId, item) => ({ item, taskId, taskType: 'generation' }));
 		expect(context.details).toMatchObject({ charged: 'yes', taskId: ids[0], paid });
 		expect(context.details).not.toHaveProperty('messages');
