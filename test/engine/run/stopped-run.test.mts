@@ -55,7 +55,8 @@ const start = (
 	});
 
 /** The IDs of what an execution has submitted, in the order of its items. */
-const idsIn = (text: string) => text.match(/(?<=^item \d+ \("a fox \[slow 99\]"\): generation task )\S+$/gm) ?? [];
+const idsIn = (text: string) =>
+	text.match(/(?<=^item \d+ \("a fox \[slow 99\]"\): generation task )\S+$/gm) ?? [];
 
 test('while it waits, the browser is told why status checks fail', async () => {
 	bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
