@@ -1,4 +1,5 @@
 import { imageFileName, imageTypeOf } from '../util/imageType';
+import { afterTries } from './errors/tries';
 import { MB } from '../util/megabyte';
 import { quote } from '../util/text';
 import { faultTexts, type Target } from './errors/faultTexts';
@@ -15,17 +16,23 @@ import { plainHeaders, type SendOnce, type SendOnceOverrides } from './wire/send
 import type { WireResponse } from './wire/transport';
 import type { ByteStream } from '../util/byteStream';
 
+/**
+ * The name of an image's file, without extension: `chosen` is already safe; where it is empty, that of
+ * the address follows, then `fallback`. `end` tells it from other files of this name.
+ */
+export interface ImageName {
+	fallback: string;
+	chosen?: string;
+	end?: string;
+}
+
 /** An image to download. */
 export interface ImageSource {
 	/** The address from the gateway, which may be relative to the gateway's own. */
 	url: string;
 	/** The size limit, in MB. */
 	maxMb: number;
-	/**
-	 * The name of its file, without extension: `chosen` is already safe; where it is empty, that of the
-	 * address follows, then `fallback`.
-	 */
-	name: { fallback: string; chosen?: string };
+	name: ImageName;
 	/** The index of its item, for a log. */
 	item?: number;
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
@@ -87,7 +94,7 @@ export async function downloadImage<T>(
 		? 'Check the address of the image. Nothing was sent to the gateway.'
 		: `The image is finished and paid for. You can download it from ${shown}`;
 	const advice = outcome.kind === 'fault' ? (ADVICE[outcome.fault] ?? '') : '';
-	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+	const tried = afterTries(attempts);
 	throw new GatewayError({
 		message: `The image couldn't be downloaded: ${whatHappened(outcome, image.maxMb)}${tried}`,
 		description: `${advice}${rest}`,
@@ -206,6 +213,6 @@ async function readImage<T>(
 		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };
 	}
 	if (source === stream) bound(stream, maxBytes);
-	const fileName = imageFileName(url, mimeType, name.fallback, name.chosen);
+	const fileName = imageFileName(url, mimeType, name.fallback, name.chosen, name.end);
 	return { text: '', json: await store(source, fileName, mimeType) };
 }

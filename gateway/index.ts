@@ -4,8 +4,9 @@
  */
 export { probeSettings } from './credentialProbe';
 export { alsoNamed, isOutOfReach, taskError } from './errors/taskErrors';
+export { withoutTries } from './errors/tries';
 export { Gateway, openGateway, type Ports } from './gatewayClient';
-export type { ImageSource } from './imageDownload';
+export type { ImageName, ImageSource } from './imageDownload';
 export type { Journal, Settled } from './journal';
 export { paidBefore, pay } from './pay';
 export { type Account, accountOf } from './protocol/account';

@@ -145,15 +145,17 @@ export const safeMimeType = (foreign: unknown): string | undefined =>
  * extension of its real type.
  *
  * @param chosen a name that comes first, already safe; undefined or empty for none
+ * @param end follows the name after a hyphen, already safe; undefined for none
  */
 export function imageFileName(
 	url: string,
 	mimeType: string,
 	fallback: string,
 	chosen?: string,
+	end?: string,
 ): string {
 	const stem = chosen || safeFileStem(lastPartOf(url)) || safeFileStem(fallback) || 'image';
-	return `${stem}.${extensionFor(mimeType)}`;
+	return `${end === undefined ? stem : `${stem}-${end}`}.${extensionFor(mimeType)}`;
 }
 
 /** The last part of an address's path without extension, or an empty text. */

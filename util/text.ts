@@ -23,6 +23,9 @@ export function firstText(candidates: unknown[]): string | undefined {
 export const counted = (count: number, noun: string): string =>
 	`${count} ${count === 1 ? noun : `${noun}s`}`;
 
+/** A text for the beginning of a sentence. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** A text without what looks like a key. */
 export const withoutSecrets = (text: string): string =>
 	text.replace(KEY, '…').replace(BEARER, '$1…');

@@ -14,6 +14,7 @@ import { checkAddress, faultTexts, targetOf, type Target } from './faultTexts';
 import { ERRORS } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
 import type { Bill } from '../../util/bill';
+import { afterTries } from './tries';
 
 /** Where a request went, if there is no such endpoint: people rarely see that a path is wrong. */
 function askedAt({ httpCode, url }: HttpResponse, { field }: Target): string {
@@ -65,7 +66,7 @@ const billOf = (outcome: Outcome): Bill =>
 		: {};
 
 function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): GatewayError {
-	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+	const tried = afterTries(attempts);
 	if (plan.paid && chargedAfter(outcome, plan.call) === 'maybe') {
 		return unknownOutcome({
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,

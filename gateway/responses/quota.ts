@@ -68,12 +68,22 @@ export function isQuotaRefusal(outcome: Outcome): boolean {
 	return outcome.kind === 'response' && outcome.httpCode === 429 && saysQuota(outcome.json);
 }
 
-function saysQuota(json: unknown): boolean {
-	if (!isJsonObject(json)) return false;
+/** Whether a refusal tells by its type or code that quota or money is missing. */
+export const tellsQuotaByCode = ({ httpCode, json }: HttpResponse): boolean =>
+	[400, 401, 402, 403, 429].includes(httpCode) &&
+	codesIn(json).some((code) => QUOTA_CODE.test(code));
+
+/** The types and codes of an error, from its own object and around it. */
+export function codesIn(json: unknown): string[] {
+	if (!isJsonObject(json)) return [];
 	const error = isJsonObject(json.error) ? json.error : {};
-	const codes = [error.type, error.code, json.type, json.code]
+	return [error.type, error.code, json.type, json.code]
 		.filter((code) => typeof code === 'string')
 		.map((code) => code.slice(0, 200));
+}
+
+function saysQuota(json: unknown): boolean {
+	const codes = codesIn(json);
 	if (codes.some((code) => QUOTA_CODE.test(code))) return true;
 	if (codes.some((code) => RATE_LIMIT_CODE.test(code))) return false;
 	return speaksOfMoney(bestReason(reasonsIn(json)) ?? '');

@@ -1,3 +1,4 @@
+import { afterTries } from '../errors/tries';
 import {
 	backoffMs,
 	LONGEST_RETRY_AFTER_MS,
@@ -41,7 +42,7 @@ export async function lookAtTask(
 		const inARow = Math.max(refusals, client.pausesInARow);
 		if (result.kind === 'final' || isEnough(result, task, { failures, refusals: inARow })) {
 			const { message } = result.error.problem;
-			const tried = attempts > 1 && result.kind === 'transient' ? ` (tried ${attempts} times)` : '';
+			const tried = result.kind === 'transient' ? afterTries(attempts) : '';
 			const error = withDetails(result.error, { message: message + tried });
 			throw withMentioned(aboutTask(error, taskId), wanted);
 		}

@@ -94,14 +94,27 @@ export class MediaModels implements INodeType {
 				displayOptions: { show: { operation: ['getMany'] } },
 				options: [
 					{
-						displayName: 'Generation Mode',
-						name: 'generationMode',
+						displayName: 'Answers',
+						name: 'answers',
 						type: 'options',
 						default: 'async',
-						description: 'Type of request that the model supports',
+						description: 'How the model can return its result',
 						options: [
-							{ name: 'Asynchronous', value: 'async' },
-							{ name: 'Synchronous', value: 'sync' },
+							{ name: 'As a Task, Later', value: 'async' },
+							{ name: 'In the Response', value: 'sync' },
+						],
+					},
+					{
+						displayName: 'Capability',
+						name: 'capability',
+						type: 'options',
+						default: 'text_to_image',
+						description: 'What the model does. For one of another name, use an expression.',
+						options: [
+							{ name: 'Image Edit', value: 'image_edit' },
+							{ name: 'Image to Video', value: 'image_to_video' },
+							{ name: 'Text to Image', value: 'text_to_image' },
+							{ name: 'Text to Video', value: 'text_to_video' },
 						],
 					},
 					{
@@ -113,19 +126,6 @@ export class MediaModels implements INodeType {
 						options: [
 							{ name: 'Image', value: 'image' },
 							{ name: 'Video', value: 'video' },
-						],
-					},
-					{
-						displayName: 'Mode',
-						name: 'mode',
-						type: 'options',
-						default: 'text_to_image',
-						description: 'What the model does. For a mode of another name, use an expression.',
-						options: [
-							{ name: 'Image Edit', value: 'image_edit' },
-							{ name: 'Image to Video', value: 'image_to_video' },
-							{ name: 'Text to Image', value: 'text_to_image' },
-							{ name: 'Text to Video', value: 'text_to_video' },
 						],
 					},
 				],
@@ -198,7 +198,7 @@ function readFilters(item: ItemParameters): ModelFilters {
 	const filters = item.within(item.json('filters', 'Filters'));
 	return {
 		mediaType: filters.optionalChoice('mediaType', 'Media Type', ['image', 'video']),
-		mode: filters.optionalText('mode', 'Mode'),
-		generationMode: filters.optionalChoice('generationMode', 'Generation Mode', ['async', 'sync']),
+		capability: filters.optionalText('capability', 'Capability'),
+		answers: filters.optionalChoice('answers', 'Answers', ['async', 'sync']),
 	};
 }

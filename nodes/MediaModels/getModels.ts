@@ -8,8 +8,10 @@ import type { Run } from '../shared/run/runContext';
 /** The filters of "Get Many"; an empty one matches all models. */
 export interface ModelFilters {
 	mediaType?: string;
-	mode?: string;
-	generationMode?: string;
+	/** What the model does, such as `image_edit`. */
+	capability?: string;
+	/** `async` for a task, `sync` for the response itself. */
+	answers?: string;
 }
 
 /** How a model becomes an item: `rowOf` or `rawOf`; with JSONC, one item has the text of all. */
@@ -116,8 +118,8 @@ export function rowOf(record: ModelRecord): IDataObject {
 		ratio: billing.mode === 'ratio' ? billing.value : undefined,
 		priceUnit: billing.unit,
 		mediaType: record.mediaType,
-		modes: record.modes,
-		generationModes: record.generationModes,
+		capabilities: record.modes,
+		answers: record.generationModes,
 		parameters: parameters.length === 0 ? undefined : parameters.join('; '),
 		maxInputImages: images.maxCount,
 		maxInputMb: images.maxSizeMb,
@@ -139,13 +141,13 @@ function notPublished(model: string, records: ModelRecord[]): GatewayError {
 	});
 }
 
-function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelFilters): boolean {
+function passes(record: ModelRecord, { mediaType, capability, answers }: ModelFilters): boolean {
 	const isAmong = (wanted: string | undefined, words: Array<string | undefined> = []): boolean =>
 		wanted === undefined || words.includes(asWord(wanted));
 	return (
 		isAmong(mediaType, [record.mediaType]) &&
-		isAmong(mode, record.modes) &&
-		isAmong(generationMode, record.generationModes)
+		isAmong(capability, record.modes) &&
+		isAmong(answers, record.generationModes)
 	);
 }
 

@@ -7,14 +7,17 @@ import type { ItemParameters } from '../shared/parameters/itemParameters';
 /** How an item wants the response to its message. */
 export interface MessageTarget {
 	simplify: boolean;
-	outputJson: boolean;
+	/** The field for the JSON in the response; undefined for none. */
+	jsonField?: string;
 	keepImages: boolean;
 }
 
 /** @throws NodeOperationError if one of the switches is neither on nor off */
 export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
 	simplify: item.switch('simplify', 'Simplify', true),
-	outputJson: item.options.switch('outputJson', 'Output Content as JSON', false),
+	jsonField: item.options.switch('outputJson', 'Output Content as JSON', false)
+		? (item.options.optionalText('jsonField', 'Put JSON in Field')?.trim() ?? 'json')
+		: undefined,
 	keepImages: item.options.switch('keepImages', 'Keep Images in Messages', false),
 });
 
@@ -28,13 +31,13 @@ export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
 export function messageOutput(
 	message: JsonObject,
 	turns: Turn[],
-	{ simplify, outputJson }: MessageTarget,
+	{ simplify, jsonField }: MessageTarget,
 	{ forTool, bill }: { forTool: boolean; bill: Bill },
 ): JsonObject {
 	const response = readMessage(message);
 	if (response === undefined) return message;
 	const hint = responseHint(message);
-	const json = outputJson ? readJsonOf(response, hint) : undefined;
+	const json = jsonField === undefined ? {} : { [jsonField]: readJsonOf(response, hint) };
 	const output = simplify
 		? { ...simplified(response, json, turns, forTool), ...(forTool ? {} : withoutUndefined(bill)) }
 		: unsimplified(message, json);
@@ -48,19 +51,20 @@ export function messageOutput(
  * The response as it came. n8n takes an item with an `error` for a failed one, whatever is in it, and
  * with Retry On Fail would pay for it again.
  */
-function unsimplified({ error, ...message }: JsonObject, json: unknown): JsonObject {
+function unsimplified({ error, ...message }: JsonObject, json: JsonObject): JsonObject {
 	const isNone = error === undefined || error === null || error === false;
-	return withoutUndefined({ ...message, json, [isNone ? 'error' : 'responseError']: error });
+	return withoutUndefined({ ...message, ...json, [isNone ? 'error' : 'responseError']: error });
 }
 
 /** The simplified response, with the conversation so far for the next turn. */
 function simplified(
 	{ content, text, ...facts }: NonNullable<ReturnType<typeof readMessage>>,
-	json: unknown,
+	json: JsonObject,
 	turns: Turn[],
 	forTool: boolean,
 ): JsonObject {
-	const output = { text, json, ...facts };
+	// The JSON stands beside the text, and wins over a fact of the same name.
+	const output = { text, ...json, ...facts, ...json };
 	// An agent keeps the conversation itself, and pays for every word it reads.
 	if (forTool) return withoutUndefined({ ...output, thinking: facts.thinking || undefined });
 	return withoutUndefined({ ...output, messages: [...turns, { role: 'assistant', content }] });

@@ -167,6 +167,16 @@ export const messageFields: PayingField[] = [
 					'Whether to return the JSON in the response in a field of its own, also from a code fence. Ask for JSON in the prompt: a response without JSON is charged too, and is an error with its text.',
 			},
 			{
+				displayName: 'Put JSON in Field',
+				name: 'jsonField',
+				type: 'string',
+				default: 'json',
+				placeholder: 'e.g. data',
+				description:
+					"Name of the output field for the JSON. With 'text', it replaces the text, as in n8n's OpenAI node.",
+				displayOptions: { show: { outputJson: [true] } },
+			},
+			{
 				displayName: 'System Prompt',
 				name: 'system',
 				shapesRequest: true,

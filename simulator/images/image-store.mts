@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { refusal, type GatewayResponse } from '../http/gateway-response.mjs';
 import type { Order } from './request-checks.mjs';
 import type { GatewayOptions } from '../gateway-options.mjs';
 import { padded, paddingOf } from './padding.mjs';
+import { sceneIn, withScene } from './scene-mark.mjs';
 import { caption } from '../art/caption.mjs';
 import { cutOut, paint } from '../art/painting.mjs';
 import { removesBackground, retouch } from '../art/retouching.mjs';
@@ -27,8 +28,6 @@ const biggestEdge = 2048;
 export class ImageStore {
 	private readonly recipes = new Map<string, Recipe>();
 	private readonly drawn = new Recent(keptDrawnBytes);
-	/** By sha256, what a downloaded picture was painted from. */
-	private readonly painted = new Map<string, Recipe>();
 	private readonly sources = new Recent(keptSourceBytes);
 
 	constructor(private readonly options: GatewayOptions) {}
@@ -72,29 +71,19 @@ export class ImageStore {
 
 	reset(): void {
 		this.recipes.clear();
-		this.painted.clear();
 	}
 
 	private async draw(recipe: Recipe): Promise<Buffer> {
 		const { prompt, index, width, height, source } = recipe;
-		const scene = source === undefined ? undefined : this.painted.get(source);
+		const scene = source === undefined ? undefined : sceneIn(this.sources.get(source));
 		if (scene !== undefined && removesBackground(prompt)) {
-			return cutOut(scene.prompt, scene.index, scene.width, scene.height).png();
+			return cutOut(scene.prompt, scene.index, clamped(scene.width), clamped(scene.height)).png();
 		}
 		const original = source === undefined ? undefined : this.sources.get(source);
 		const changed = original && (await retouch(original, prompt, index));
 		const canvas = changed ?? paint(prompt, index, width, height);
 		caption(canvas, prompt);
-		const png = canvas.png();
-		if (changed === undefined) this.remember(recipe, png);
-		return png;
-	}
-
-	private remember(recipe: Recipe, png: Buffer): void {
-		this.painted.set(createHash('sha256').update(png).digest('hex'), recipe);
-		if (this.painted.size > keptRecipes) {
-			this.painted.delete(this.painted.keys().next().value!);
-		}
+		return changed === undefined ? withScene(canvas.png(), recipe) : canvas.png();
 	}
 
 	/** Pixels of width and height, by `size` (`1536x1024`) or `ratio` (`16:9`). */
@@ -107,10 +96,11 @@ export class ImageStore {
 			: ratio
 				? scaled(Number(ratio[1]), Number(ratio[2]), edge)
 				: [edge, edge];
-		const clamp = (pixels: number) => Math.min(biggestEdge, Math.max(32, Math.round(pixels)));
-		return [clamp(width), clamp(height)];
+		return [clamped(width), clamped(height)];
 	}
 }
+
+const clamped = (pixels: number): number => Math.min(biggestEdge, Math.max(32, Math.round(pixels)));
 
 function scaled(width: number, height: number, edge: number): [number, number] {
 	const factor = edge / Math.max(width, height, 1);

@@ -1,11 +1,12 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { alsoNamed, GatewayError, hasCode, isInline, isOutOfReach } from '../../../gateway';
 import { laterBill } from '../../../util/bill';
-import { afterColon } from '../../../util/text';
+import { afterColon, capital } from '../../../util/text';
 import { withoutUndefined } from '../../../util/json';
 import { imageItems, itemPerImage, withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
 import { isFailed } from '../run/nodeErrors';
+import { rowName } from '../run/rowNames';
 import { costOf } from '../run/tally';
 import type { TaskWait } from '../tasks/waitEntries';
 import type { Batch, PaidJob, SendJob } from './imageBatch';
@@ -41,14 +42,14 @@ export async function collectImages(
 	if (images.length < requested || refusal !== undefined) {
 		const count = images.length < requested ? `${images.length} of ${requested}` : 'not all';
 		run.hints.add(
-			`Item ${itemIndex}: the gateway returned ${count} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
+			`${capital(rowName(itemIndex, facts.prompt))}: the gateway returned ${count} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
 		);
 	}
 	const ofRequest = isFirst ? { usage, ...bill } : {};
 	const shown = { created, ...ofRequest, ...facts, ...task, requestId: paid.requestId };
 	if (!images.some(isInline)) return await imageItems(run, images, shown, target);
-	const items = await itemPerImage(run, images, shown, target);
-	// Recorded as they came: a later try may have other input fields and file names.
+	// Recorded without the settings of this try: a later one may have other input fields and names.
+	const items = await itemPerImage(run, images, shown, { ...target, naming: undefined });
 	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
 	return withTarget(items, facts, target);
 }

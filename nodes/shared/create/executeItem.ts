@@ -52,6 +52,6 @@ function hintSameTask({ run, itemOfTask }: Batch, itemIndex: number, taskId: str
 	itemOfTask.set(taskId, first);
 	if (first === itemIndex) return;
 	run.hints.add(
-		`The gateway gave items ${first} and ${itemIndex} the same task ID, ${quote(taskId)}. Check whether the images match their prompts.`,
+		`The gateway gave items ${first + 1} and ${itemIndex + 1} the same task ID, ${quote(taskId)}. Check whether the images match their prompts.`,
 	);
 }

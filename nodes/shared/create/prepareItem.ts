@@ -3,7 +3,6 @@ import { readTarget } from '../images/imageItems';
 import { unchecked, type Checked } from '../../../gateway/models';
 import { SEND_ANYWAY } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
-import { copiedFields } from '../run/copiedFields';
 import { shownParameters } from '../tasks/taskReference';
 import { MODES, type Batch, type Job, type JobSettings } from './imageBatch';
 
@@ -38,8 +37,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	const { checked, order } = request;
 	if (isDry) {
 		budget.expectDry(checked.estimatedCost);
-		const inputFields = copiedFields(item.input?.json ?? {});
-		return { kind: 'dryRun', checked, order, target: { ...settings.target, inputFields } };
+		return { kind: 'dryRun', checked, order, target: settings.target };
 	}
 	expectPayment(batch, itemIndex, request);
 	return { kind: 'send', ...settings, model: checked.request.model, order };

@@ -29,8 +29,8 @@ export interface RequestOption extends PayingField {
 type Option = Omit<INodeProperties, 'name'> & Partial<RequestOption>;
 
 /**
- * The options that a node may offer, by name, each written once. A switch is on when it is added:
- * whoever adds 'Dry Run' and executes must not pay. A number outside of its range is an error and
+ * The options that a node may offer, by name, each written once. A switch that is off without its
+ * option is on when it is added: whoever adds 'Dry Run' and executes must not pay. A number outside of its range is an error and
  * never corrected: a shorter wait or a smaller size than the user meant would lose an image that is
  * paid for.
  */
@@ -76,7 +76,7 @@ const OPTIONS = {
 		default: '{}',
 		placeholder: 'e.g. { "seed": 42 }',
 		description:
-			'JSON object to merge into the request. It overrides all other settings. A field set to null is left out of an image request.',
+			'JSON object to merge into the request: for lists and objects, several fields from one expression, or to change what other settings send. It overrides all of them. A field set to null is left out of an image request.',
 	},
 	extraFiles: {
 		shapesRequest: true,
@@ -118,15 +118,16 @@ const OPTIONS = {
 		default: '',
 		placeholder: 'e.g. {date}-{item:3}-{prompt}',
 		description:
-			'Name of each downloaded image, without the extension; by default the first words of the prompt. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names of one run get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
+			'Name of each downloaded image, without the extension; by default the first words of the prompt and a short end that differs for each image. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names of one run get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	includeInputFields: {
 		displayName: 'Include Input Fields',
 		type: 'boolean',
-		default: true,
+		// On without this option, which is there to turn it off.
+		default: false,
 		description:
-			"Whether to add the fields of the input item to each output item, except those with the name of a field that image nodes return, such as 'url' or 'size'",
+			"Whether to add the fields of the input item to each output item, except those with the name of a field that image nodes return, such as 'url' or 'size'. They are added unless you turn this off.",
 	},
 	mask: {
 		shapesRequest: true,
@@ -181,7 +182,7 @@ const OPTIONS = {
 		placeholder: 'Add Parameter',
 		default: {},
 		description:
-			"Settings for a model without a form, such as size, seed or negative prompt. 'Model Parameters' override them, and 'Extra Fields' override both. To set several with one expression, use 'Extra Fields'.",
+			"Single settings for a model without a form, such as size, seed or negative prompt. For lists, objects, or several from one expression, use 'Extra Fields'. 'Model Parameters' override them, and 'Extra Fields' override both.",
 		options: [
 			{
 				name: 'parameter',
@@ -214,8 +215,8 @@ const OPTIONS = {
 		typeOptions: { minValue: 0, maxValue: 3600 },
 		default: 0,
 		description:
-			"With 'Survive Restarts': how long to wait in memory before the execution is stored. Quick tasks finish sooner, but a crash within this time loses the run.",
-		displayOptions: WITH_TASKS,
+			'How long to wait in memory before the execution is stored. Quick tasks finish sooner, but a crash within this time loses the run.',
+		displayOptions: { show: { surviveRestarts: [true] }, ...WITH_TASKS },
 	},
 	pollInterval: {
 		displayName: 'Poll Interval (Seconds)',
@@ -312,7 +313,7 @@ export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
  * those that few people ever need last. The editor doesn't sort them.
  */
 export const BY_USE = [
-	...['system', 'history', 'outputJson', 'effort', 'temperature'],
+	...['system', 'history', 'outputJson', 'jsonField', 'effort', 'temperature'],
 	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'onTimeout'],
 	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts', 'parkAfter'],
 	...[

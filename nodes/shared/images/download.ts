@@ -53,7 +53,7 @@ async function storeInline(
 		});
 	}
 	const mimeType = imageTypeOf(bytes, given) ?? 'application/octet-stream';
-	const fileName = imageFileName('', mimeType, name.fallback, name.chosen);
+	const fileName = imageFileName('', mimeType, name.fallback, name.chosen, name.end);
 	try {
 		return await helpers.prepareBinaryData(bytes, fileName, mimeType);
 	} catch (error) {

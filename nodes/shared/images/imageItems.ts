@@ -6,15 +6,25 @@ import type {
 	INodeExecutionData,
 } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
+import { digestOf } from '../../../util/digest';
 import { imageFileName } from '../../../util/imageType';
 import { defaultFileStem, fillFileName } from '../../../util/fileName';
-import { GatewayError, type ImageResult, isInline, type Task, withDetails } from '../../../gateway';
+import {
+	GatewayError,
+	type ImageName,
+	type ImageResult,
+	isInline,
+	type Task,
+	withDetails,
+} from '../../../gateway';
 import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../util/json';
 import { rounded } from '../../../util/amount';
+import { capital } from '../../../util/text';
 import type { Bill } from '../../../util/bill';
 import { downloadImage } from './download';
-import { copiedFields } from '../run/copiedFields';
+import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
 import { detailsOf } from '../run/itemFacts';
+import { rowName } from '../run/rowNames';
 import { failedItem, isFailed } from '../run/nodeErrors';
 import { fieldOf, joinImages } from './joinImages';
 import type { RequestFacts } from '../run/requestFacts';
@@ -85,10 +95,10 @@ export function readTarget(item: ItemParameters): ImageTarget {
 	};
 }
 
-/** The option 'Include Input Fields'. */
+/** The option 'Include Input Fields'. An agent knows the input of its tool, and pays for each word. */
 function readInputFields(item: ItemParameters): IDataObject | undefined {
-	if (!item.options.switch('includeInputFields', 'Include Input Fields', false)) return undefined;
-	return copiedFields(item.input?.json ?? {});
+	const isOn = item.options.switch('includeInputFields', 'Include Input Fields', !item.isTool);
+	return isOn ? copiedFields(item.input?.json ?? {}) : undefined;
 }
 
 /**
@@ -160,16 +170,13 @@ export async function imageItems(
 	const failed = items.filter(isFailed).length;
 	if (target.isOneItem && failed > 0 && failed < items.length) {
 		run.hints.add(
-			`Item ${target.itemIndex}: ${failed} of ${items.length} images couldn't be downloaded. "images" has their addresses and errors.`,
+			`${capital(rowName(target.itemIndex, facts.prompt))}: ${failed} of ${items.length} images couldn't be downloaded. "images" has their addresses and errors.`,
 		);
 	}
 	return arranged(items, facts, target);
 }
 
-/**
- * An item for each image, without the fields of the input: what is recorded of inline images, for
- * tries with other settings.
- */
+/** An item for each image, without the fields of the input. */
 export async function itemPerImage(
 	run: Run,
 	images: ImageResult[],
@@ -263,7 +270,7 @@ export function shownImage(image: ImageResult): Partial<ImageResult> & { note?: 
 	return {
 		...shown,
 		url: undefined,
-		note: "The response contained the image itself. Set 'Response Format' to 'URL' to get an address.",
+		note: NOTE_OF_INLINE,
 	};
 }
 
@@ -280,25 +287,46 @@ function fileGetter(
 	const { download, maxMb } = target;
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;
-		const name = nameOf(facts, target, index);
-		return await downloadImage(run, { url: image.url, maxMb, name, item: target.itemIndex });
+		const { url } = image;
+		const chosen = chosenName(facts, target, index);
+		const fallback = `image-${index}`;
+		const name = chosen === '' ? defaultName(facts, url, index) : { fallback, chosen };
+		return await downloadImage(run, { url, maxMb, name, item: target.itemIndex });
 	};
 }
 
-/** The name of an image's file, without extension. @param index the position of the image */
-function nameOf(
+/**
+ * The name of an image's file by the option 'File Name', without extension; empty if it gives none.
+ *
+ * @param index the position of the image
+ */
+function chosenName(
 	{ taskId, model, prompt }: ImageFacts,
 	{ itemIndex: item, naming }: ImageTarget,
 	index: number,
-): { fallback: string; chosen?: string } {
+): string {
+	if (naming === undefined) return '';
 	const values = { item: item + 1, index: index + 1, model, taskId, prompt };
-	const chosen = naming && fillFileName(naming.template, { ...naming, ...values });
-	return { fallback: `image-${index}`, chosen: chosen || defaultFileStem(values) };
+	return fillFileName(naming.template, { ...naming, ...values });
+}
+
+/** The digits that tell files apart: with ten thousand images of a name, two are alike in 1 of 90 cases. */
+const DIGITS_OF_END = 8;
+
+/**
+ * The default name of an image's file. Its end tells it from other images of the same prompt, also
+ * those of other executions, and is the same when the image is downloaded again: its task's ID stays,
+ * and, without a task, the recorded address or the bytes.
+ */
+function defaultName(facts: ImageFacts, url: string, index: number): ImageName {
+	const { taskId } = facts;
+	const end = digestOf(taskId === undefined ? url : [taskId, index]).slice(0, DIGITS_OF_END);
+	return { fallback: `image-${index}`, chosen: defaultFileStem(facts), end };
 }
 
 /**
  * The output items of recorded inline images, with the input fields, the binary field and the file
- * names of this try.
+ * names of this try. They were recorded with their default names.
  */
 export function withTarget(
 	items: INodeExecutionData[],
@@ -310,8 +338,9 @@ export function withTarget(
 		if (isFailed(item)) return item;
 		const [file] = Object.values(item.binary ?? {});
 		const taskId = nonEmptyString(item.json.taskId);
-		const { fallback, chosen } = nameOf({ ...facts, taskId }, target, index);
-		const fileName = imageFileName('', file?.mimeType ?? '', fallback, chosen);
+		const chosen = chosenName({ ...facts, taskId }, target, index);
+		const fileName =
+			chosen === '' ? file?.fileName : imageFileName('', file?.mimeType ?? '', '', chosen);
 		return {
 			json: deepCopy(item.json),
 			...(file && { binary: { [binaryPropertyName]: { ...file, fileName } } }),

@@ -107,7 +107,7 @@ export async function getModelParameters(
 	const record = models.find(({ model }) => model === chosen);
 	if (record === undefined) {
 		const names = models.filter((one) => !makesVideos(one)).map(({ model }) => model);
-		const advice = `${didYouMean(chosen, names)} To set parameters all the same, ${BY_NAME}`.trim();
+		const advice = `${didYouMean(chosen, names)} To set parameters anyway, ${BY_NAME}`.trim();
 		return unchanged(`The gateway lists no model with this name. ${advice}`);
 	}
 	if (makesVideos(record)) {

@@ -3,6 +3,7 @@ import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, numberOf, parseJson, type JsonObject } from '../../../util/json';
 import { quote } from '../../../util/text';
 import { optionOf, type OptionName } from '../fields/optionFields';
+import { isTool } from '../run/runContext';
 
 /** The values that a number may have, both ends included. */
 interface Range {
@@ -227,6 +228,11 @@ export class ItemParameters extends ValueReader {
 	/** The input item itself; undefined in a sub-node, whose root node has the items. */
 	get input(): INodeExecutionData | undefined {
 		return this.context.getInputData()[this.itemIndex];
+	}
+
+	/** Whether an AI agent has called the node. */
+	get isTool(): boolean {
+		return isTool(this.context);
 	}
 
 	/** The workflow's time zone, e.g. Europe/Berlin. */

@@ -15,6 +15,7 @@ import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { UnreturnedPayment } from '../run/itemFacts';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
+import { rowName } from '../run/rowNames';
 import { sumOf, type Tally } from '../run/tally';
 
 /** The result of a paid request so far. */
@@ -89,7 +90,7 @@ export function itemsWithoutAddress(
 
 /** The steps for a person after a batch has failed. */
 export const RESCUE =
-	"To get the rest without paying twice, set 'On Error' to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' in Executions; 'Execute step' pays for all items again.";
+	"Correct what failed in the node, save, and choose 'Retry with currently saved workflow' in Executions: it pays only for what is missing. To get the rest without that, set 'On Error' to 'Continue (using error output)' first. 'Execute step' pays for all items again.";
 
 /** The same for a batch of one item. */
 export const RESCUE_OF_ONE =
@@ -189,7 +190,8 @@ const MESSAGE = 'the response to a message';
 export function withPayment(error: unknown, paid: Payment): GatewayError {
 	const { result } = paid;
 	const problem = problemOf(error);
-	const payment = describeUnreturned(listPayments([paid]));
+	const nameOf = (itemIndex: number) => rowName(itemIndex, result.facts?.prompt);
+	const payment = describeUnreturned(listPayments([paid]), nameOf);
 	const isUnknown = result.unknown !== undefined;
 	return new GatewayError(
 		{

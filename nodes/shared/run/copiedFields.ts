@@ -1,21 +1,31 @@
 import type { IDataObject } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { withoutUndefined } from '../../../util/json';
+import { detailsOf } from './itemFacts';
 
 /**
  * Fields of an input item that aren't copied: those that the image nodes return, which would seem to
- * be about this node's request. A test compares them with docs/names.json.
+ * be about this node's request, and n8n's place for files inside the JSON. A test compares them with
+ * docs/names.json.
  */
 // prettier-ignore
 const NOT_COPIED = new Set([
-	'alsoNamed', 'checks', 'cost', 'costCurrency', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
-	'outputFormat', 'parameters', 'pricePerImage', 'prompt', 'quality', 'request', 'response', 'revisedPrompt', 'size',
-	'status', 'statusGroup', 'statusUrl', 'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage',
-	'verdict',
+	'_files', 'alsoNamed', 'charged', 'checks', 'cost', 'costCurrency', 'created', 'details', 'dryRun', 'error',
+	'estimatedCost', 'finished', 'images', 'index', 'model', 'outputFormat', 'parameters', 'pricePerImage', 'prompt',
+	'quality', 'request', 'requestId', 'response', 'revisedPrompt', 'size', 'status', 'statusGroup', 'statusUrl',
+	'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage', 'verdict',
 ]);
+
+/** The `note` of an image that has no address: a column of a person may have the same name. */
+export const NOTE_OF_INLINE =
+	"The response contained the image itself. Set 'Response Format' to 'URL' to get an address.";
 
 /** A copy of the fields of an input item that its output items may have. */
 export function copiedFields(json: IDataObject): IDataObject {
-	const wanted = Object.entries(json).filter(([name]) => !NOT_COPIED.has(name));
+	// n8n 1.x has the details of a failed item under another name.
+	const notCopied = [detailsOf(json), NOTE_OF_INLINE].filter((value) => value !== undefined);
+	const wanted = Object.entries(json).filter(
+		([name, value]) => !NOT_COPIED.has(name) && !notCopied.some((own) => own === value),
+	);
 	return withoutUndefined(deepCopy(Object.fromEntries(wanted))) as IDataObject;
 }

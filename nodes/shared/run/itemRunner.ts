@@ -1,8 +1,10 @@
 import type { INode, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError, RunEnded } from '../../../gateway';
+import { capital } from '../../../util/text';
 import { FREE_ITEMS, type KnownItems } from './itemFacts';
-import { describeUnreturned, failedItem, nodeError, problemOf } from './nodeErrors';
+import { describeUnreturned, failedItem, nodeError, problemOf, rowNamesOf } from './nodeErrors';
+import { reasonIn } from './failureReasons';
 import type { Run } from './runContext';
 
 /** Executes a prepared item. */
@@ -65,13 +67,13 @@ export async function runItems(
 		// The engine recognizes a stopped execution by the word "canceled".
 		const paid = known.listUnreturned?.() ?? [];
 		const error = new NodeOperationError(node, 'The execution was canceled', {
-			description: describeUnreturned(paid),
+			description: describeUnreturned(paid, rowNamesOf(known)),
 		});
 		error.context.details = { paid };
 		throw error;
 	}
 	if (runner.failures.length > 0) {
-		const { error, ...source } = mergedFailure(runner.failures, runner.isPrepared);
+		const { error, ...source } = mergedFailure(runner.failures, runner.isPrepared, known);
 		throw nodeError(node, error, { ...source, known });
 	}
 	return Array.from({ length: count }, (_, itemIndex) => runner.results[itemIndex] ?? []);
@@ -162,6 +164,7 @@ const MOST_LINES = 100;
 function mergedFailure(
 	failures: Failure[],
 	prepared: boolean,
+	known: KnownItems,
 ): { error: unknown; itemIndex?: number; lines?: string[] } {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
 	const [first] = failures as [Failure, ...Failure[]];
@@ -170,15 +173,19 @@ function mergedFailure(
 	if (isOfRun) return { error: first.error };
 	const problem = problemOf(first.error);
 	const problems = failures.map(({ error }) => problemOf(error));
-	const isOne = problems.every(({ message }) => message === problem.message);
+	const [reason, ...reasons] = problems.map((one) => reasonIn(one.message, one));
+	const isOne = reasons.every((other) => other === reason);
 	if (failures.length === 1 || (prepared && isOne)) return first;
 	// Advice is shown if it is the same for all items.
 	const { description: advice } = problem;
 	const isOneAdvice = isOne && problems.every(({ description }) => description === advice);
-	const lines = problems.map(({ message }, at) => `Item ${failures[at]?.itemIndex}: ${message}`);
+	const nameOf = rowNamesOf(known);
+	const lines = failures
+		.slice(0, MOST_LINES)
+		.map(({ itemIndex }, at) => `${capital(nameOf(itemIndex))}: ${problems[at]?.message}`);
 	return {
 		itemIndex: first.itemIndex,
-		lines: lines.slice(0, MOST_LINES),
+		lines,
 		error: new GatewayError({
 			...problem,
 			message: `${failures.length} items failed. ${lines[0]}`,

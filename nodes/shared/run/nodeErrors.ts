@@ -2,9 +2,10 @@ import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-wor
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
 import { withoutDataUrls } from '../../../util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
-import { counted, escapeHtml, quote, LONGEST_EXCERPT } from '../../../util/text';
+import { capital, counted, escapeHtml, quote, LONGEST_EXCERPT } from '../../../util/text';
 import { type Charged, GatewayError, hasCode, mostCharged, type Problem } from '../../../gateway';
 import { FREE_ITEMS, type ItemFacts, type KnownItems, type UnreturnedPayment } from './itemFacts';
+import { rowName } from './rowNames';
 
 /**
  * The text of an error. The engine takes an error with the word "canceled" for a Stop by the user.
@@ -114,24 +115,36 @@ function lineOf(payment: UnreturnedPayment): [heading: string, text: string] {
 	return url === undefined ? [STORED, note ?? ''] : [IMAGES, url];
 }
 
+/** How a person knows an input item. */
+export type NameOfRow = (itemIndex: number) => string;
+
+/** The names of input items by what is known of them. */
+export const rowNamesOf =
+	(known: Pick<KnownItems, 'itemFacts'> | undefined): NameOfRow =>
+	(itemIndex) =>
+		rowName(itemIndex, known?.itemFacts(itemIndex).prompt);
+
 /**
  * The same payments as lines for a person, under a heading for each kind; empty if there are none.
  */
-export function describeUnreturned(payments: UnreturnedPayment[]): string {
+export function describeUnreturned(
+	payments: UnreturnedPayment[],
+	nameOf: NameOfRow = rowName,
+): string {
 	const sorted = [...payments].sort((one, other) => one.item - other.item);
 	const lines = sorted.map((payment) => ({ item: payment.item, line: lineOf(payment) }));
 	return [TASKS, IMAGES, STORED, UNCLEAR]
 		.flatMap((heading) => {
 			const own = lines.filter(({ line: [kind] }) => kind === heading);
-			const listed = own.map(({ item, line: [, text] }) => `item ${item}: ${text}`);
+			const listed = own.map(({ item, line: [, text] }) => `${nameOf(item)}: ${text}`);
 			return listed.length === 0 ? [] : [heading, ...listed];
 		})
 		.join('\n');
 }
 
 /** A payment as a short line, for a person who reads many. */
-const shortLine = (payment: UnreturnedPayment): string =>
-	`Item ${payment.item}: ${lineOf(payment)[1]}`;
+const shortLine = (payment: UnreturnedPayment, nameOf: NameOfRow): string =>
+	`${capital(nameOf(payment.item))}: ${lineOf(payment)[1]}`;
 
 /** What was paid for and not returned, in a sentence or two; the IDs are in the error's lines. */
 function describePaid(paid: UnreturnedPayment[], rescue: string): string {
@@ -141,7 +154,7 @@ function describePaid(paid: UnreturnedPayment[], rescue: string): string {
 	const texts = [
 		safe === 0
 			? ''
-			: `${counted(safe, 'paid request')} ${safe === 1 ? 'is' : 'are'} recorded. ${rescue}`,
+			: `${counted(safe, 'paid request')} ${safe === 1 ? 'is' : 'are'} recorded with this execution. ${rescue}`,
 		unclear === 0
 			? ''
 			: `${counted(unclear, 'request')} may have been charged, and a retry sends ${unclear === 1 ? 'it' : 'them'} again: check the usage log in the gateway's console first.`,
@@ -200,7 +213,16 @@ export function nodeError(
 	const paid = known?.listUnreturned?.() ?? [];
 	const some = lines.slice(0, MOST_SHOWN);
 	const more = lines.length > some.length ? ["'Error details' below lists the others."] : [];
-	const texts = [description, ...some, ...more, describePaid(paid, known?.rescue ?? '')];
+	// n8n itself counts it from 0.
+	const isOneOfMany = itemIndex !== undefined && lines.length === 0 && (known?.count ?? 0) > 1;
+	const nameOf = rowNamesOf(known);
+	const who = isOneOfMany ? `It was ${nameOf(itemIndex)}.` : '';
+	const texts = [
+		`${description} ${who}`.trim(),
+		...some,
+		...more,
+		describePaid(paid, known?.rescue ?? ''),
+	];
 	const advice = texts.filter((text) => text !== '').join('\n');
 	// The editor renders the description as HTML, in which a line break is a space, and part of an
 	// address may be read as a character. Logs and workflows get the plain text.
@@ -214,7 +236,7 @@ export function nodeError(
 	// n8n replaces texts that contain an error code, or belong to a status code, with its own.
 	made.message = message;
 	made.description = advice;
-	made.messages = [...lines, ...paid.map(shortLine)];
+	made.messages = [...lines, ...paid.map((payment) => shortLine(payment, nameOf))];
 	const own =
 		known === undefined
 			? { ...details, httpCode, outcome: outcomeOf(error) }

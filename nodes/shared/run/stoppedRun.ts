@@ -11,7 +11,7 @@ const LIST = 'Image Tasks of the Stopped Run';
 
 /** What n8n shows below a node whose output is such a list; the canvas cuts off a longer note. */
 export const LIST_NOTE = {
-	notes: "Copy to 'Collect these tasks'",
+	notes: 'Copy this output: JSON tab, copy',
 	notesInFlow: true,
 };
 

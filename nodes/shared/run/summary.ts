@@ -3,6 +3,7 @@ import { UniqueNames } from '../../../util/fileName';
 import { withoutUndefined } from '../../../util/json';
 import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from './nodeErrors';
+import { describeReasons } from './failureReasons';
 import { addHints, isTool } from './runContext';
 import { rounded } from '../../../util/amount';
 import { describeBills } from '../../../util/bill';
@@ -172,14 +173,10 @@ export function describeItems(
 	{ rateLimitedRequests, reusedItems }: Tally,
 	total = '',
 ): string[] {
-	const failed = items.flat().filter(isFailed);
-	const [reason, ...others] = new Set(failed.map(({ json }) => String(json.error).slice(0, 200)));
-	// Only if it is the same for all.
-	const why = reason === undefined || others.length > 0 ? '' : `: ${reason}`;
 	return [
-		some(rateLimitedRequests, 'request', ' retried after a rate limit'),
-		some(failedItems(items).size, 'item', ` failed${why}`),
+		some(failedItems(items).size, 'item', ` failed: ${describeReasons(items)}`),
 		some(reusedItems, 'item', ` paid for by an earlier try${total}`),
+		some(rateLimitedRequests, 'request', ' retried after a rate limit'),
 	];
 }
 

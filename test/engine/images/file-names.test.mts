@@ -24,15 +24,30 @@ test('as the template says, with the real extension', async () => {
 	]);
 });
 
-test('without a template, the first words of the prompt', async () => {
-	const prompts = ['A red fox, asleep', 'a RED fox asleep', '🦊'];
-	const parameters = { prompt: PROMPT, mode: 'sync', options: { n: 2 } };
-	const items = prompts.map((prompt) => ({ prompt }));
-	expect(names(await bench.run('imageGeneration', parameters, items))).toEqual([
-		...['a-red-fox-asleep.png', 'a-red-fox-asleep-2.png'],
-		...['a-red-fox-asleep-3.png', 'a-red-fox-asleep-4.png'],
-		...[`${MODEL}.png`, `${MODEL}-2.png`],
-	]);
+test.each(['sync', 'wait'])(
+	'%s, without a template: the first words of the prompt, and an end that no other execution gives',
+	async (mode) => {
+		const prompts = ['A red fox, asleep', 'a RED fox asleep', '🦊'];
+		const parameters = { prompt: PROMPT, mode, options: { n: 2 } };
+		const items = prompts.map((prompt) => ({ prompt }));
+		const first = names(await bench.run('imageGeneration', parameters, items));
+		const stems = ['a-red-fox-asleep', 'a-red-fox-asleep', mode === 'sync' ? MODEL : `${MODEL}-`];
+		expect(first).toEqual(
+			[0, 0, 1, 1, 2, 2].map((at) => expect.stringMatching(`^${stems[at]}.*-[0-9a-f]{8}\\.png$`)),
+		);
+		const second = names(await bench.run('imageGeneration', parameters, items));
+		expect(new Set([...first, ...second]).size).toBe(12);
+	},
+);
+
+test('the default name of a task is the same wherever its image is downloaded', async () => {
+	const parameters = { prompt: PROMPT, mode: 'submit', options: { n: 2 } };
+	const tasks = (await bench.run('imageGeneration', parameters, FOXES)).json(NODE);
+	const waited = names(await bench.run('imageWait', {}, tasks));
+	expect(new Set(waited).size).toBe(6);
+	expect(names(await bench.run('imageTask', {}, tasks))).toEqual(waited);
+	// The position of the row doesn't count.
+	expect(names(await bench.run('imageWait', {}, tasks.slice(2)))).toEqual(waited.slice(4));
 });
 
 test('equal names get a number by position, also where they differ only in case', async () => {

@@ -175,7 +175,7 @@ describe('which task', () => {
 		const [item] = (await bench.run('imageGeneration', parameters)).json(NODE);
 		const { error } = await bench.run('imageTask', {}, [{ taskId: 'x' }, item!, item!]);
 		expect(error).toMatchObject({
-			message: "2 items failed. Item 1: 'Task ID' is empty",
+			message: `2 items failed. Item 2 ("x"): 'Task ID' is empty`,
 			description: expect.stringMatching(/^The input item comes from a dry run/),
 		});
 		const other = await bench.run('imageWait', {}, [{ dryRun: 'true' }]);

@@ -66,13 +66,13 @@ describe('get many', () => {
 	test.each([
 		[{ limit: 2 }, allNames.slice(0, 2)],
 		[{ limit: allNames.length + 1 }, [...allNames, 'reason-large']],
-		[{ filters: { mode: 'image_edit' } }, ['aurora-image-1', 'aurora-edit-1']],
+		[{ filters: { capability: 'image_edit' } }, ['aurora-image-1', 'aurora-edit-1']],
 		[
-			{ filters: { generationMode: 'sync' } },
+			{ filters: { answers: 'sync' } },
 			['aurora-image-1', 'aurora-edit-1', 'atelier/Schöne Farben 2'],
 		],
 		// The limit counts what has passed the filter.
-		[{ limit: 1, filters: { mode: 'text_to_video' } }, ['cinema-1']],
+		[{ limit: 1, filters: { capability: 'text_to_video' } }, ['cinema-1']],
 	])('%j', async (parameters, names) => {
 		expect(await namesOf(parameters)).toEqual(names);
 	});
@@ -83,8 +83,8 @@ describe('get many', () => {
 		expect(first).toEqual({
 			model: 'aurora-image-1',
 			mediaType: 'image',
-			modes: ['text_to_image', 'image_edit'],
-			generationModes: ['sync', 'async'],
+			capabilities: ['text_to_image', 'image_edit'],
+			answers: ['sync', 'async'],
 			price: 0.04,
 			ratio: null,
 			priceUnit: 'image',
@@ -126,7 +126,7 @@ describe('get', () => {
 		const get = { operation: 'get', model: 'reason-large' };
 		expect((await list(get)).json(NODE)).toEqual([{ model: 'reason-large' }]);
 		expect((await list({ ...get, simplify: true })).json(NODE)).toMatchObject([
-			{ model: 'reason-large', price: null, modes: null },
+			{ model: 'reason-large', price: null, capabilities: null },
 		]);
 	});
 

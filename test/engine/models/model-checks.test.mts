@@ -220,8 +220,12 @@ describe('a batch of 5, of which 2 break a limit', () => {
 		const { message, description, itemIndex } = errorOf(
 			await make(SLASH, parameters, items, retry),
 		);
-		expect(message).toBe(`2 items failed. Item 1: ${line(11)}`);
-		expect(description.split('\n')).toEqual([`Item 1: ${line(11)}`, `Item 3: ${line(12)}`]);
+		expect(message).toContain(line(11));
+		expect(message).toMatch(/^2 items failed\. Item 2/);
+		expect(description.split('\n')).toEqual([
+			expect.stringMatching(/^Item 2/),
+			expect.stringMatching(/^Item 4/),
+		]);
 		expect(itemIndex).toBe(1);
 		expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
 	});

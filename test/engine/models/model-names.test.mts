@@ -194,7 +194,7 @@ describe('Models', () => {
 		const gateway = await gatewayWith(json(404, {}));
 		const result = await run(gateway, { limit: 2 });
 		expect(result.json(NODE)).toMatchObject(
-			SORTED.slice(0, 2).map((model) => ({ model, price: null, modes: null })),
+			SORTED.slice(0, 2).map((model) => ({ model, price: null, capabilities: null })),
 		);
 		expect(result.hints(NODE).map(({ message }) => message)).toEqual([
 			expect.stringMatching(/only the names of its models.*limits, prices/),

@@ -26,9 +26,9 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 	);
 	const { description, messages } = result.error as unknown as Shown;
 	expect(description).toMatch(
-		/^1 paid request is recorded\. Run the node again, or give the IDs to/m,
+		/^1 paid request is recorded with this execution\. Run the node again, or give the IDs to/m,
 	);
-	expect(messages).toEqual([`Item 0: image task ${good}`]);
+	expect(messages).toEqual([`Item 1: image task ${good}`]);
 	const unknown = await bench.run('imageWait', { taskId: 'task_of_nobody', maxWait: 60 }, [
 		{ submittedAt: '2026-01-01T00:00:00Z' },
 	]);
@@ -64,7 +64,7 @@ describe('one refused prompt in a batch', () => {
 		const [advice, paid, ...others] = description.split('\n');
 		expect(advice).toMatch(/^Check the model/);
 		expect(paid).toMatch(
-			/^3 paid requests are recorded\. To get the rest without paying twice, set/,
+			/^3 paid requests are recorded with this execution\. Correct what failed in the node, save, and/,
 		);
 		expect(paid).toContain("'Retry with currently saved workflow'");
 		expect(paid).toContain("'Execute step' pays for all items again");
@@ -76,7 +76,10 @@ describe('one refused prompt in a batch', () => {
 			[0, 2, 3].map((item) => ({ item, taskId: expect.any(String), taskType: 'generation' })),
 		);
 		expect(messages).toEqual(
-			tasks.map(({ item, taskId }) => `Item ${String(item)}: generation task ${String(taskId)}`),
+			tasks.map(({ item, taskId }) => {
+				const row = new RegExp(`^Item ${Number(item) + 1} .*: generation task ${String(taskId)}$`);
+				return expect.stringMatching(row) as unknown;
+			}),
 		);
 		expect(context.details).not.toHaveProperty('outcome');
 	});
@@ -142,15 +145,15 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 	];
 	expect(describeUnreturned(listPayments(payments)).split('\n')).toEqual([
 		"Image tasks that have finished or are still running. Image Wait gets their images, as in the example 'Collect these tasks':",
-		'item 2: edit task t2',
+		'item 3: edit task t2',
 		'Finished images:',
-		'item 6: https://images.example/1.png?a=1&copy=2',
-		'item 6: https://images.example/2.png?a=1&copy=2',
+		'item 7: https://images.example/1.png?a=1&copy=2',
+		'item 7: https://images.example/2.png?a=1&copy=2',
 		'Results that a retry of this execution returns:',
-		'item 0: an image inside the response',
-		'item 7: the response to a message',
+		'item 1: an image inside the response',
+		'item 8: the response to a message',
 		"Requests that may have been charged. Check the usage log in the gateway's console:",
-		'item 1: the outcome of the request is unknown; its response contains the ID t1',
+		'item 2: the outcome of the request is unknown; its response contains the ID t1',
 	]);
 	expect(listPayments([{ itemIndex: 0, result: { task: task('t'), failed: true } }])).toEqual([]);
 });

@@ -66,12 +66,13 @@ describe('Stop Workflow', () => {
 			messages: string[];
 		};
 		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
-		const line = /^Item (\d+): generation task (\S+)$/;
+		const line = /^Item (\d+) \("(number \d+\.)"\): generation task (\S+)$/;
 		const listed = messages.flatMap((text) => [line.exec(text) ?? []]);
 		expect(listed.length).toBeGreaterThan(0);
 		expect(listed).toHaveLength(bench.gateway.paid);
-		for (const [, index, taskId] of listed) {
-			expect(bench.gateway.task(taskId!)).toMatchObject({ prompt: `number ${index}.` });
+		for (const [, row, prompt, taskId] of listed) {
+			expect(prompt).toBe(`number ${Number(row) - 1}.`);
+			expect(bench.gateway.task(taskId!)).toMatchObject({ prompt });
 		}
 		expect(result.error).toMatchObject({ context: { itemIndex: 11 } });
 	});

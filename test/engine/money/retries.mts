@@ -363,8 +363,8 @@ async function* runsOf(
 /** The items that lines of an error name, each with something that was paid for. */
 function itemsIn(lines: string[]): number[] {
 	const line =
-		/^Item (\d+): (http\S+|(generation|edit) task \S+|the response to a message|the outcome of the request is unknown.*)$/;
-	return lines.flatMap((text) => line.exec(text)?.[1] ?? []).map(Number);
+		/^Item (\d+)(?: \(".*"\))?: (http\S+|(generation|edit) task \S+|the response to a message|the outcome of the request is unknown.*)$/;
+	return lines.flatMap((text) => line.exec(text)?.[1] ?? []).map((row) => Number(row) - 1);
 }
 
 /** What a run of the node shows, in the words of the table. */

@@ -146,11 +146,12 @@ test.each([
 		expect(status).toBe('canceled');
 		const { description } = runData[NODE]![0]!.error as { description?: string };
 		const done = {
-			sync: 'Finished images:\nitem N: http',
-			submit: 'Image tasks that .*:\nitem N: generation task ',
+			sync: 'Finished images:\nROW: http',
+			submit: 'Image tasks that .*:\nROW: generation task ',
 		};
-		expect(description).toMatch(new RegExp(`^${done[call].replace('N', String(1 - silent))}`));
-		const unknown = `may have been charged\\..*:\nitem ${silent}: the outcome of the request is unknown$`;
+		const row = (index: number) => `item ${index + 1} \\("number ${index}\\."\\)`;
+		expect(description).toMatch(new RegExp(`^${done[call].replace('ROW', row(1 - silent))}`));
+		const unknown = `may have been charged\\..*:\n${row(silent)}: the outcome of the request is unknown$`;
 		expect(description).toMatch(new RegExp(unknown));
 		expect(data.executionData!.contextData[`node:${NODE}`]).toMatchObject({
 			mediaGatewayPaid: {
@@ -213,7 +214,7 @@ test('inline images that were paid for get the field, the file name and the inpu
 	);
 	const host = await hostFor({ baseUrl: own.url });
 	const options = { checkLimits: false, concurrency: 1, n: 2 };
-	const old = { ...options, fileName: 'old-{index}', includeInputFields: true };
+	const old = { ...options, fileName: 'old-{index}' };
 	const failed = await host.run(workflowOf('imageGeneration', { prompt: RANDOM, options: old }), {
 		input: INPUT.map(({ json }) => ({ json: { ...json, kept: 1 } })),
 	});
@@ -223,21 +224,22 @@ test('inline images that were paid for get the field, the file name and the inpu
 		const edited = workflowOf('imageGeneration', parameters, GO_ON);
 		return (await host.retry(failed, edited)).output(NODE).slice(0, 2);
 	};
-	const named = await change({ ...options, fileName: 'new-{item}-{index}' });
+	const other = { fileName: 'new-{item}-{index}', includeInputFields: false };
+	const named = await change({ ...options, ...other });
 	expect(named.map(({ binary }) => binary?.picture?.fileName)).toEqual([
 		'new-1-1.png',
 		'new-1-2.png',
 	]);
 	expect(named.map(({ json }) => json.kept)).toEqual([undefined, undefined]);
-	const plain = await change({ ...options, includeInputFields: true });
+	const plain = await change(options);
 	expect(plain.map(({ binary }) => binary?.picture?.fileName)).toEqual([
-		expect.stringMatching(/^number-0-0-\d+\.png$/),
-		expect.stringMatching(/^number-0-0-\d+-2\.png$/),
+		expect.stringMatching(/^number-0-0-\d+-[0-9a-f]{8}\.png$/),
+		expect.stringMatching(/^number-0-0-\d+-[0-9a-f]{8}-2\.png$/),
 	]);
 	expect(plain.map(({ json }) => json.kept)).toEqual([1, 1]);
-	const [joined, other] = await change({ ...options, oneItemPerRequest: true });
+	const [joined, second] = await change({ ...options, oneItemPerRequest: true });
 	expect(Object.keys(joined!.binary!)).toEqual(['picture', 'picture_1']);
-	expect([joined!.json.images, other!.pairedItem]).toEqual([[{}, {}], { item: 1 }]);
+	expect([joined!.json.images, second!.pairedItem]).toEqual([[{}, {}], { item: 1 }]);
 });
 
 describe('a record of payments that another version of the package wrote', () => {

@@ -147,7 +147,10 @@ test('a failed batch of messages lists the responses that a retry returns', asyn
 	]);
 	expect(error?.description).toContain('Retry with currently saved workflow');
 	const { messages } = error as unknown as { messages: string[] };
-	expect(messages).toEqual([0, 2].map((item) => `Item ${item}: the response to a message`));
+	expect(messages).toEqual([
+		'Item 1 ("a fox"): the response to a message',
+		'Item 3 ("a hen"): the response to a message',
+	]);
 });
 
 describe('rows and sums agree', () => {

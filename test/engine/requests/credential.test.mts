@@ -405,7 +405,11 @@ describe('the key, and the value of an additional header', () => {
 
 	const hostWith = async (credential: Record<string, unknown>) =>
 		await hostFor(
-			{ apiKey: KEY, headers: { values: [{ name: 'x-team-token', value: TENANT }] }, ...credential },
+			{
+				apiKey: KEY,
+				headers: { values: [{ name: 'x-team-token', value: TENANT }] },
+				...credential,
+			},
 			{ extraNodeTypes: chatRoot },
 		);
 

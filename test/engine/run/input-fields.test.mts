@@ -16,7 +16,7 @@ interface Names {
 const bench = sharedBench();
 
 const INPUT = { sku: 'A-1', tags: ['red'], model: 'of the catalog', error: 'of another node' };
-const included = { includeInputFields: true };
+const left = { includeInputFields: false };
 
 describe.each(['sync', 'wait'])('%s', (mode) => {
 	const run = async (options: IDataObject) =>
@@ -26,11 +26,11 @@ describe.each(['sync', 'wait'])('%s', (mode) => {
 			[INPUT],
 		);
 
-	test("items have the input's fields if the option is on; the node's own fields win", async () => {
-		const [item] = (await run(included)).json(NODE);
+	test("items have the input's fields unless the option is off; the node's own fields win", async () => {
+		const [item] = (await run({})).json(NODE);
 		expect(item).toMatchObject({ sku: 'A-1', tags: ['red'], model: MODEL, prompt: 'a fox' });
 		expect(item).not.toHaveProperty('error');
-		expect((await run({})).json(NODE)[0]).not.toHaveProperty('sku');
+		expect((await run(left)).json(NODE)[0]).not.toHaveProperty('sku');
 	});
 
 	test('items have the parameters that were sent, except those with a field of their own', async () => {
@@ -44,15 +44,15 @@ describe.each(['sync', 'wait'])('%s', (mode) => {
 test.each<[NodeName]>([['imageWait'], ['imageTask']])('%s hands both on', async (type) => {
 	const submitted = await bench.run(
 		'imageGeneration',
-		{ prompt: 'a fox', mode: 'submit', options: { ...included, extraFields: { size: '512x512' } } },
+		{ prompt: 'a fox', mode: 'submit', options: { extraFields: { size: '512x512' } } },
 		[INPUT],
 	);
 	const next = async (options: IDataObject) =>
 		(await bench.host.run(workflowOf(type, { options }), { input: submitted.output(NODE) })).json(
 			NODE,
 		)[0];
-	expect(await next(included)).toMatchObject({ sku: 'A-1', parameters: { size: '512x512' } });
-	expect(await next({})).not.toHaveProperty('sku');
+	expect(await next({})).toMatchObject({ sku: 'A-1', parameters: { size: '512x512' } });
+	expect(await next(left)).not.toHaveProperty('sku');
 });
 
 test('what an image node returns is not taken over: no fact of another request stands beside those of this one', async () => {
@@ -77,7 +77,7 @@ test('what an image node returns is not taken over: no fact of another request s
 	] as Array<[NodeName, object]>) {
 		const [taskId] = await bench.submit('a fox');
 		const item = { ...before, sku: 'A-1', taskId, taskType: 'generation' };
-		const options = { checkLimits: false, ...included };
+		const options = { checkLimits: false };
 		const [row] = (await bench.run(type, { ...parameters, options }, [item])).json(NODE);
 		expect(row).toMatchObject({ sku: 'A-1' });
 		const foreign = Object.entries(row!).filter(([, value]) => value === 'of another request');
@@ -93,7 +93,7 @@ test.each([
 	['imageTask', 'continueErrorOutput', {}],
 	['imageWait', 'continueRegularOutput', {}],
 ] as const)('%s: a failed item has them too (%s)', async (type, onError, parameters) => {
-	const options = { pollInterval: 1, ...included };
+	const options = { pollInterval: 1 };
 	const item = { ...INPUT, taskId: 'nowhere', submittedAt: '2026-01-01T00:00:00Z' };
 	const result = await bench.run(type, { ...parameters, options }, [item], { onError });
 	// On the error output n8n itself adds them, if nothing else stands beside the error.
@@ -106,7 +106,7 @@ test('an execution that is suspended keeps the fields', async () => {
 	const workflow = workflowOf('imageGeneration', {
 		prompt: 'a fox',
 		mode: 'wait',
-		options: { ...included, surviveRestarts: true, extraFields: { size: '512x512' } },
+		options: { surviveRestarts: true, extraFields: { size: '512x512' } },
 	});
 	workflow.nodes.push({ name: 'Done', type: 'n8n-nodes-base.noOp' });
 	workflow.connections[NODE] = { main: [[{ node: 'Done', type: 'main', index: 0 }]] };
@@ -114,4 +114,25 @@ test('an execution that is suspended keeps the fields', async () => {
 	expect(suspended.status).toBe('waiting');
 	const [item] = (await bench.host.resume(suspended)).json('Done');
 	expect(item).toMatchObject({ sku: 'A-1', model: MODEL, parameters: { size: '512x512' } });
+});
+
+test('an edit keeps the columns of the row, and nothing of the image that it edits', async () => {
+	const P = 'n8n-nodes-media-gateway';
+	const node = (name: string, type: string, parameters = {}) => {
+		const { parameters: usual } = workflowOf(type as NodeName, parameters).nodes.at(-1)!;
+		return { name, type: `${P}.${type}`, parameters: usual };
+	};
+	const workflow = workflowOf('imageGeneration', { prompt: 'a fox', mode: 'wait' });
+	workflow.nodes.push(node('Edit', 'imageEdit', { prompt: 'in the rain', mode: 'sync' }));
+	workflow.connections[NODE] = { main: [[{ node: 'Edit', type: 'main', index: 0 }]] };
+	const ROW = { name: 'fox', charged: 'maybe', cost: 7, _files: { data: {} } };
+	const [drawn, edited] = await bench.host
+		.run(workflow, { input: [{ json: ROW }] })
+		.then((result) => [result.json(NODE)[0]!, result.json('Edit')[0]!]);
+	expect([drawn!.name, edited!.name]).toEqual(['fox', 'fox']);
+	expect(drawn!.taskId).toBeDefined();
+	expect(edited!.url).not.toBe(drawn!.url);
+	for (const name of ['taskId', 'taskType', 'status', 'charged', 'cost', '_files']) {
+		expect(edited).not.toHaveProperty(name);
+	}
 });

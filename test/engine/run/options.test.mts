@@ -41,6 +41,7 @@ const BESIDE: Record<string, IDataObject> = {
 	images: { input: 'image' },
 	imageBinaryProperty: { imageSource: 'binary' },
 	messagesJson: { input: 'json' },
+	jsonField: { options: { outputJson: true } },
 	parkAfter: { options: { surviveRestarts: true } },
 };
 
@@ -51,7 +52,7 @@ const EDIT = {
 };
 
 /** Lists to choose from that take any other text by expression. */
-const OPEN_CHOICES = ['mediaModels.mode'];
+const OPEN_CHOICES = ['mediaModels.capability'];
 
 /** What each node needs besides the field under test. */
 const NODES: Array<[className: string, NodeName, IDataObject]> = [

@@ -168,3 +168,23 @@ test('files inside the execution are warned of when they are many megabytes', as
 		{ message: expect.stringMatching(/stores these images inside .* 27 MB .*'Download'/) },
 	]);
 });
+
+test('the hint tells why: the commonest reason first, with its number, whatever the tries and IDs', async () => {
+	const own = await opened(openBench());
+	own.gateway.setFaults([
+		{ call: 'sync', kind: 'status', status: 429, match: 'late', times: 1 },
+		{ call: 'sync', kind: 'status', status: 403, match: 'late' },
+		{ call: 'sync', kind: 'status', status: 403, match: 'a fox' },
+		{ call: 'sync', kind: 'status', status: 413, match: 'an owl' },
+	]);
+	const result = await own.run(
+		'imageGeneration',
+		{ prompt: PROMPT },
+		prompts('an owl', 'a fox', 'a late fox', 'a hare'),
+		{ onError: 'continueRegularOutput' },
+	);
+	const [hint] = result.hints(NODE).map(({ message }) => message);
+	expect(hint).toMatch(
+		/; 3 items failed: 2 × [^×]*\(403\)[^×]*, 1 × [^×]*\(413\)[^×]*; 1 request retried after a rate limit\.$/,
+	);
+});

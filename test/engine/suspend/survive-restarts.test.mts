@@ -86,7 +86,7 @@ test.each([
 		expect(result.status).toBe('success');
 		const output = result.output('Done');
 		expect(output.map(({ json: { created: _, ...facts } }) => facts)).toEqual(
-			items.map(({ field: _, ...facts }) => ({
+			items.map((facts) => ({
 				...facts,
 				url: expect.stringMatching(/^http.*\.png$/),
 				index: 0,
@@ -169,7 +169,7 @@ describe('suspended', () => {
 		const items = ids.map((taskId) => ({ taskId }));
 		const result = await runToEnd(bench, workflow({ maxWait: 3600 }), items);
 		const { messages, context } = result.error as unknown as Listing;
-		expect(messages).toEqual(ids.map((id, item) => `Item ${item}: generation task ${id}`));
+		expect(messages).toEqual(ids.map((id, item) => `Item ${item + 1}: generation task ${id}`));
 		const paid = ids.map((taskId, item) => ({ item, taskId, taskType: 'generation' }));
 		expect(context.details).toMatchObject({ charged: 'yes', taskId: ids[0], paid });
 		expect(context.details).not.toHaveProperty('messages');
@@ -248,7 +248,7 @@ test('a task that a check finds to be lost is not among those that can still be 
 	const { message, messages } = errorOf(await host.resume(waiting));
 	expect([message, messages]).toEqual([
 		'The gateway has no generation task lost (404)',
-		['Item 1: generation task open'],
+		['Item 2: generation task open'],
 	]);
 });
 

@@ -110,8 +110,10 @@ describe('submitted and waited for in one node', () => {
 	test('the error of a failed task leads to the others, and not to another submit of all', async () => {
 		const prompts = ['a fox [slow 90]', 'a hare [fail]'].map((prompt) => ({ prompt }));
 		const { description, messages } = errorOf(await runToEnd(workflow('imageGeneration'), prompts));
-		expect(description).toContain('is recorded. Give the IDs to Image Wait or Image Task.');
-		expect(messages).toEqual([expect.stringMatching(/^Item 0: generation task /)]);
+		expect(description).toContain(
+			'is recorded with this execution. Give the IDs to Image Wait or Image Task.',
+		);
+		expect(messages).toEqual([expect.stringMatching(/^Item 1 \(".+"\): generation task /)]);
 	});
 
 	test('file names are those of the template, and differ also across checks', async () => {

@@ -29,7 +29,7 @@ const promptsOf = (items: IDataObject[]) =>
 	items.map(({ prompt, details }) => prompt ?? (details as IDataObject | undefined)?.prompt);
 
 test.each(['imageWait', 'imageTask'] as const)(
-	'Submit Only gives the prompt and no column of the input; %s passes it on, of failed tasks too',
+	'Submit Only gives the prompt and the columns of the input; %s passes them on, of failed tasks too',
 	async (node) => {
 		const result = await bench.host.run(chain(node), { input });
 		const submitted = result.json(NODE);
@@ -39,7 +39,7 @@ test.each(['imageWait', 'imageTask'] as const)(
 		for (const { model, details } of items) {
 			expect(model ?? (details as IDataObject).model).toBe(MODEL);
 		}
-		expect([...submitted, ...items].some((item) => 'mine' in item)).toBe(false);
+		expect([...submitted, ...items].every((item) => 'mine' in item)).toBe(true);
 		expect(submitted[0]?.estimatedCost).toBeGreaterThan(0);
 		expect(items[0]?.estimatedCost).toBe(submitted[0]?.estimatedCost);
 	},

@@ -237,8 +237,8 @@ const OTHER = {
 		...['streamResponse', 'surviveRestarts', 'timeout'],
 	],
 	Message: [
-		...['concurrency', 'keepImages', 'outputJson', 'promptCaching', 'requestsPerSecond'],
-		...['simplify', 'timeout'],
+		...['concurrency', 'jsonField', 'keepImages', 'outputJson', 'promptCaching'],
+		...['requestsPerSecond', 'simplify', 'timeout'],
 	],
 };
 
