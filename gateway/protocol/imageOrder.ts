@@ -44,7 +44,7 @@ export function orderOf(
 	return {
 		plan,
 		taskType: taskTypeOf(plan),
-		fields: plan.body ?? Object.fromEntries(plan.form?.fields ?? []),
+		fields: usual.body ?? Object.fromEntries(usual.form?.fields ?? []),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};
 }

@@ -22,8 +22,8 @@ import { openRealServer, type RealServer } from './real-server.mjs';
 /** The node that gets what an example can't finish: nothing, here. */
 const FOR_FAILURES = 'To look at';
 
-/** Begin with what a person pastes into them: recipes.test.mts does. */
-const PASTED = ['collect-these-tasks'];
+/** Begin with what a person pastes or selects: recipes.test.mts and paying-examples.test.mts do. */
+const PASTED = ['collect-these-tasks', 'daily-budget'];
 
 describe.each(serverVersions())('the examples on n8n %s', (version) => {
 	let real: RealServer;

@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { UniqueNames } from '../../../util/fileName';
-import { withoutUndefined } from '../../../util/json';
+import { isJsonObject, withoutUndefined } from '../../../util/json';
+import { detailsOf } from './itemFacts';
 import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { describeReasons } from './failureReasons';
@@ -121,8 +122,10 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 	const add = (item: INodeExecutionData): INodeExecutionData => {
 		if (item !== holder) return item;
 		const { json } = item;
-		const details = { ...(json.details as IDataObject | undefined), summary };
-		return { ...item, json: { ...json, ...(isFailed(item) ? { details } : { summary }) } };
+		if (!isFailed(item)) return { ...item, json: { ...json, summary } };
+		// n8n 1 takes an item with a key of its own beside them for a success.
+		const key = isJsonObject(json.message) ? 'message' : 'details';
+		return { ...item, json: { ...json, [key]: { ...detailsOf(json), summary } } };
 	};
 	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };
 }

@@ -201,7 +201,7 @@ describe('a value of an additional header', () => {
 		const server = await opened(
 			serve((_, response) => sendJson(response, isGood ? { content } : said, isGood ? 200 : 400)),
 		);
-		const headers = { values: [{ name: 'x-provider-key', value: 'anthropic' }] };
+		const headers = { values: [{ name: 'x-provider', value: 'anthropic' }] };
 		const host = await hostFor({ baseUrl: server.url, headers }, { extraNodeTypes: chatRoot });
 		const workflow = workflowOf('message', { model: byName('m'), prompt: 'hello' });
 		const { text, messages } = (await host.run(workflow)).json(NODE)[0]!;
