@@ -43,7 +43,8 @@ function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): M
 }
 
 /** Retry On Fail sends a message of unknown outcome again: a person has said so. */
-const resendsUnknown = ({ flow: { make, tries } }: Step): boolean => make === 'message' && tries > 1;
+const resendsUnknown = ({ flow: { make, tries } }: Step): boolean =>
+	make === 'message' && tries > 1;
 
 function twice(played: Played, step: Step): Breach[] {
 	const charges = played.service.books.charges
