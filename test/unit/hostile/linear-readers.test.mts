@@ -87,13 +87,17 @@ type Shape = (text: string) => unknown[];
 const ROOT = join(__dirname, '../../..');
 /** What takes nothing but what the package has made itself. */
 const OF_OWN_THINGS =
-	/^(plan|create|request[FI]|digestOf|jsonText|withDetails|withoutUndefined|inAll|firstOf|valuesAt|underS|rounded|openA|secretE|unusable|[A-Z])/;
+	/^(plan|create|request[FI]|digestOf|jsonText|withDetails|withoutUndefined|inAll|firstOf|valuesAt|underS|rounded|openA|secretE|unusable|asStream|orderOf|showOrder|[A-Z])/;
+/** The files of a folder, without its door, which exports the same functions. */
+const readers = (folder: string): string[] =>
+	readdirSync(join(ROOT, folder)).filter((file) => file !== 'index.ts');
+
 /** All other functions that these folders export. */
 const READERS = [
 	...['protocol', 'responses', 'messages', 'errors', 'models'].map((folder) => `gateway/${folder}`),
 	'util',
 ].flatMap((folder) =>
-	readdirSync(join(ROOT, folder)).flatMap((file) =>
+	readers(folder).flatMap((file) =>
 		Object.entries(jest.requireActual<object>(join(ROOT, folder, file)))
 			.filter(([name, one]) => typeof one === 'function' && !OF_OWN_THINGS.test(name))
 			.map(([name, one]) => [file, name, one as Reader] as const),
@@ -131,6 +135,20 @@ const BYTES: Shape[] = [(text) => [bytesOf(text), text]];
 
 /** What takes other things, or reads a text where it lies inside of another. */
 const OTHERS: Record<string, Shape[]> = {
+	checkModel: [
+		(text) => [
+			{ parameters: { size: [text] }, billing: {} },
+			{ model: text, prompt: text, modelParameters: { size: text, n: text, [part(text)]: 1 } },
+			{ taskType: 'generation', asynchronous: false },
+		],
+	],
+	continueTurns: [(text) => [turnOf(text), turnOf(text)]],
+	countImages: [
+		(text) => [
+			{ n: text, [part(text)]: text },
+			{ n: [text], [text]: [] },
+		],
+	],
 	credentialHeaders: [(text) => [`${home}/v1/images/${part(text)}`, settings]],
 	credentialProblem: [
 		(text) => [readCredential({ apiKey: text })],
@@ -152,8 +170,15 @@ const OTHERS: Record<string, Shape[]> = {
 	fillFileName: [(text) => [`{prompt}${text}`, { prompt: text }]],
 	gatewayMessage: ['', '<svg', '"', '{"a":'].map((at) => (text) => [response(400, at + text)]),
 	hasBytes: [(text) => [{ data: text, mimeType: text, resource: { blob: text } }]],
+	hintsOf: [(text) => [{ model: text, messages: turnOf(text), thinking: { type: text } }]],
 	imageFileName: [(text) => [text, 'image/png', text], (text) => [`http://h/${text}`, text, text]],
 	imageTypeOf: [...BYTES, (text) => [bytesOf(`<svg${text}`)]],
+	imagesAnywhere: [
+		(text) => [
+			{ data: [text, { [part(text)]: text }], [part(text)]: `http://h/${text}` },
+			() => false,
+		],
+	],
 	imageUrl: [(text) => [text, 'named']],
 	isText: BYTES,
 	keepTurn: [
@@ -164,6 +189,7 @@ const OTHERS: Record<string, Shape[]> = {
 	parseJson: [(text) => [text], (text) => [JSON.stringify({ text, list: [text] })]],
 	pathBelow: [(text) => [`${home}/${part(text)}`, home]],
 	readDataUrl: [(text) => [text], (text) => [`data:${text}`]],
+	readRequestId: [(text) => [{ 'x-request-id': text, [part(text)]: text }]],
 	readUsage: [(text) => [[{ usage: { text } }]], (text) => [{ input_tokens: text }]],
 	redirectTarget: [
 		(text) => [poll, response(302, part(text)), `${home}/a`, home],
@@ -179,6 +205,8 @@ const OTHERS: Record<string, Shape[]> = {
 	],
 	toolChoiceField: [(text) => [{ type: 'tool', name: text }], (text) => [text]],
 	trimBy: [(text) => [text, /\s/]],
+	unchecked: [(text) => [{ model: text, prompt: text, modelParameters: { n: text, [text]: 1 } }]],
+	wireName: [(text) => [text, 'tool'], (text) => [text, 'property']],
 	withFullAddresses: [(text) => [[{ url: text }], home]],
 	withoutBlanks: [(text) => [turnOf(text)]],
 	withoutInlineImages: [(text) => [{ data: [{ b64_json: text, url: text }], text }]],
