@@ -16,10 +16,20 @@ export interface MessageTarget {
 export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
 	simplify: item.switch('simplify', 'Simplify', true),
 	jsonField: item.options.switch('outputJson', 'Output Content as JSON', false)
-		? (item.options.optionalText('jsonField', 'Put JSON in Field')?.trim() ?? 'json')
+		? readJsonField(item)
 		: undefined,
 	keepImages: item.options.switch('keepImages', 'Keep Images in Messages', false),
 });
+
+/** n8n takes an item with an `error` for a failed one, and would pay for it again. */
+function readJsonField(item: ItemParameters): string {
+	const name = item.options.optionalText('jsonField', 'Put JSON in Field')?.trim() ?? 'json';
+	if (name !== 'error') return name;
+	throw item.refusal(
+		"'Put JSON in Field' can't be 'error'",
+		'n8n takes an item with this field for a failed one. Choose another name.',
+	);
+}
 
 /**
  * The output of a message.

@@ -145,6 +145,17 @@ describe('Output Content as JSON', () => {
 		},
 	);
 
+	test('goes to the field that is named, in place of the text too, but never to "error"', async () => {
+		respond = () => reply('{"a": 1}');
+		for (const jsonField of ['data', 'text']) {
+			const result = await ask({ options: { ...options, jsonField } });
+			expect(result.json(NODE)[0]).toMatchObject({ [jsonField]: { a: 1 } });
+		}
+		const refused = await ask({ options: { ...options, jsonField: ' error' } });
+		expect(errorOf(refused).message).toMatch(/^'Put JSON in Field' can't be 'error'/);
+		expect(bodies).toHaveLength(2);
+	});
+
 	test('after a failure, a retry of the execution without the option returns the text', async () => {
 		respond = () => reply('no JSON');
 		const failed = await host.run(workflowOf('message', { ...basics, options }));
