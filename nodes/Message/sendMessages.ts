@@ -26,6 +26,7 @@ import { messageOutput, readMessageTarget, type MessageTarget } from './messageO
 import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
 import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
 import { laterBill } from '../../util/bill';
+import { counted } from '../../util/text';
 
 /** The messages of a run. */
 interface MessageBatch {
@@ -87,6 +88,12 @@ export async function sendMessages(
 				return [];
 			},
 		});
+		const { sentAgain } = paymentLog;
+		if (sentAgain > 0) {
+			run.hints.add(
+				`${counted(sentAgain, 'message')} of an earlier try may have been charged too: no response came, and Retry On Fail sends such a message again.`,
+			);
+		}
 		addHints(context, run.hints);
 		const counts = { ...run.tally, ...paymentLog.tally() };
 		const done = [...describeMessages(batch.tally), ...describeItems(items, counts)];

@@ -70,6 +70,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** The problem of all items without a payment, if this execution can't read the record. */
 	private readonly unknown?: Problem;
 
+	/** How many requests of this run's earlier tries are sent again although they may have been charged. */
+	readonly sentAgain: number;
+
 	/** A digest of what the person chose. */
 	private readonly choices: string;
 
@@ -113,13 +116,13 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
 		[this.payments, this.unknown] = [payments, unknown];
-		this.earlier = new EarlierPayments(
-			payments,
-			this.place.executionId,
-			this.isTool,
-			// A person's word: another round of a loop, or an agent's call, isn't one.
-			resendsUnknown && context.getNode().retryOnFail === true,
-		);
+		// A person's word: another round of a loop, or an agent's call, isn't one.
+		const resends = resendsUnknown && context.getNode().retryOnFail === true;
+		this.earlier = new EarlierPayments(payments, this.place.executionId, this.isTool, resends);
+		const isUnknown = ({ result }: Payment): boolean => result.unknown !== undefined;
+		this.sentAgain = resends
+			? payments.filter((payment) => isUnknown(payment) && this.isOfThisRun(payment)).length
+			: 0;
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);

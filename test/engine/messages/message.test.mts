@@ -275,6 +275,9 @@ describe('money', () => {
 		]);
 		expect(Object.fromEntries(counts)).toMatchObject({ 'item 6': 1, 'item 7': 2, 'item 8': 1 });
 		expect(gateway.paid).toBe(11);
+		expect(result.hints(NODE).map(({ message }) => message)).toContainEqual(
+			expect.stringMatching(/^1 message of an earlier try may have been charged too/),
+		);
 	});
 
 	test('a message whose last try was refused may have been charged by an earlier one', async () => {

@@ -76,7 +76,9 @@ export function shownBy(step: Step): string {
 	const parts: unknown[] = [result?.error];
 	for (const [name, tasks] of Object.entries(result?.runData ?? {})) {
 		if (name === 'Give' || name === 'Again') continue;
-		for (const { error, data } of tasks) parts.push(error, data?.main ?? data?.ai_tool);
+		for (const { error, hints, data } of tasks) {
+			parts.push(error, hints, data?.main ?? data?.ai_tool);
+		}
 	}
 	if (isTool(step.flow)) parts.push(callsOf(step));
 	const text = textOf(parts);

@@ -124,7 +124,6 @@ function lost(played: Played, step: Step): Breach[] {
 			!charge.toldFailed &&
 			// An earlier try has told of it, in an error that n8n throws away: there is nothing to be had.
 			!(charge.toldEmpty && step.flow.tries > 1) &&
-			!(resendsUnknown(step) && !(charge.heard && charge.right)) &&
 			// There n8n drops the files of a tool, and after a Stop all data; such an image has no address.
 			!(
 				charge.inline &&
