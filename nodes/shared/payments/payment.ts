@@ -48,7 +48,7 @@ export interface Payment {
 	executionId: string;
 	runIndex: number;
 	itemIndex: number;
-	/** A digest of what the person chose; none in the chat model's record. */
+	/** A digest of what the person chose. */
 	choices?: string;
 	/** A digest of the request. */
 	fingerprint: string;
