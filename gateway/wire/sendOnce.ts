@@ -84,8 +84,10 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const isImage = plan.call === 'download';
 		const api = plan.call === 'listing' ? account.media : account.base;
 		const address = isImage ? plan.path : planUrl(plan, api);
-		// The address of an edit's source comes from the input, which the key must not get into.
-		const url = plan.isForeign ? address : account.toRequest(address);
+		// The address of an edit's source comes from the input, which the key must not get into; that of the
+		// model list from the credential, with what its query has.
+		const isAsGiven = plan.isForeign === true || plan.call === 'listing';
+		const url = isAsGiven ? address : account.toRequest(address);
 		const request: AddressedRequest = { plan, url };
 		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
 		const followRedirects = async (signal: AbortSignal, onByte: () => void): Promise<Outcome> => {

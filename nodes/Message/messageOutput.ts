@@ -58,12 +58,12 @@ export function messageOutput(
 }
 
 /**
- * The response as it came. n8n takes an item with an `error` for a failed one, whatever is in it, and
- * with Retry On Fail would pay for it again.
+ * The response as it came. n8n takes an item with an `error` for a failed one, and n8n 1 also where it
+ * is null: with Retry On Fail it would pay for all items again.
  */
 function unsimplified({ error, ...message }: JsonObject, json: JsonObject): JsonObject {
 	const isNone = error === undefined || error === null || error === false;
-	return withoutUndefined({ ...message, ...json, [isNone ? 'error' : 'responseError']: error });
+	return withoutUndefined({ ...message, ...json, responseError: isNone ? undefined : error });
 }
 
 /** The simplified response, with the conversation so far for the next turn. */

@@ -22,6 +22,8 @@ import type { Run } from '../run/runContext';
 /** The result of looking up a model name in the model list. */
 interface Listed {
 	record?: ModelRecord;
+	/** The record that the gateway is asked for, if its list is cut. */
+	asked?: Promise<ModelRecord | undefined>;
 	/** A question with similar names, if the model isn't listed; may be empty. */
 	suggestion: string;
 }
@@ -133,8 +135,10 @@ export class Checker {
 		// A model that a cut list doesn't show may be there all the same.
 		const mayAsk = isNew && list.isCut && this.listed.size <= MOST_SUGGESTIONS;
 		if (found.record === undefined && mayAsk) {
-			found.record = await this.run.gateway.models.quickModel(name);
+			found.asked = this.run.gateway.models.quickModel(name);
 		}
+		// The other items with this model wait for the same answer.
+		found.record ??= await found.asked;
 		return found;
 	}
 

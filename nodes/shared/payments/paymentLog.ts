@@ -120,9 +120,10 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const resends = resendsUnknown && context.getNode().retryOnFail === true;
 		this.earlier = new EarlierPayments(payments, this.place.executionId, this.isTool, resends);
 		const isUnknown = ({ result }: Payment): boolean => result.unknown !== undefined;
-		this.sentAgain = resends
-			? payments.filter((payment) => isUnknown(payment) && this.isOfThisRun(payment)).length
-			: 0;
+		this.sentAgain =
+			resends && !this.isTool
+				? payments.filter((payment) => isUnknown(payment) && this.isOfThisRun(payment)).length
+				: 0;
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);

@@ -124,7 +124,7 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 		const { json } = item;
 		if (!isFailed(item)) return { ...item, json: { ...json, summary } };
 		// n8n 1 takes an item with a key of its own beside them for a success.
-		const key = isJsonObject(json.message) ? 'message' : 'details';
+		const key = isJsonObject(json.details) ? 'details' : 'message';
 		return { ...item, json: { ...json, [key]: { ...detailsOf(json), summary } } };
 	};
 	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };

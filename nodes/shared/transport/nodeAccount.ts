@@ -1,5 +1,6 @@
+import { NodeOperationError } from 'n8n-workflow';
 import type { ICredentialDataDecryptedObject, ICredentialsDecrypted, INode } from 'n8n-workflow';
-import { type Account, accountOf } from '../../../gateway';
+import { type Account, accountOf, GatewayError } from '../../../gateway';
 import { nonEmptyString } from '../../../util/json';
 
 export const CREDENTIAL = 'mediaGatewayApi';
@@ -20,7 +21,7 @@ export interface NodeAccount extends Account {
  * @param node whose credential identifies the account
  * @param needsKey false for the public listing, which takes none (docs/protocol.md,
  *   "Authentication")
- * @throws GatewayError that names the field to correct
+ * @throws NodeOperationError that names the field to correct
  */
 export function readAccount(
 	credentials: ICredentialDataDecryptedObject,
@@ -28,9 +29,20 @@ export function readAccount(
 	needsKey = true,
 ): NodeAccount {
 	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
+	const identity = nonEmptyString(id) ?? nonEmptyString(name);
 	const decrypted = { id: '', name: '', type: CREDENTIAL, data: credentials };
 	return {
-		...accountOf(credentials, nonEmptyString(id) ?? nonEmptyString(name), needsKey),
+		...opened(node, () => accountOf(credentials, identity, needsKey)),
 		authentication: { credentialsDecrypted: decrypted },
 	};
+}
+
+function opened(node: INode, open: () => Account): Account {
+	try {
+		return open();
+	} catch (error) {
+		if (!(error instanceof GatewayError)) throw error as Error;
+		const { message, description } = error.problem;
+		throw new NodeOperationError(node, message, { description });
+	}
 }

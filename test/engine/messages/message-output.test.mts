@@ -204,10 +204,13 @@ test.each([0, '', [], {}, { code: 1 }, 'odd', null, false])(
 		respond = () => reply('Fine', { error });
 		const result = await ask({ simplify: false }, { ...retry, onError: 'continueErrorOutput' });
 		expect(bodies).toHaveLength(1);
+		const isNone = error === null || error === false;
 		expect(result.json(NODE)[0]).toMatchObject({
 			content: [{ type: 'text', text: 'Fine' }],
-			[error === null || error === false ? 'error' : 'responseError']: error,
+			...(isNone ? {} : { responseError: error }),
 		});
+		// n8n 1 runs the node again for any `error` that is there.
+		expect(result.json(NODE)[0]).not.toHaveProperty('error');
 	},
 );
 

@@ -205,6 +205,13 @@ describe('the key', () => {
 	});
 });
 
+test('the address of the listing may have a key of its own', async () => {
+	const media = await opened(serve((_, response) => response.end('{"data":[]}')));
+	const mediaUrl = `${media.url}?key=abcd1234efgh`;
+	await list({ returnAll: true }, {}, 1, await hostAt(gateway.url, { mediaUrl }));
+	expect(media.requests[0]?.url).toContain('key=abcd1234efgh');
+});
+
 describe('JSONC', () => {
 	const jsonc = { options: { format: 'jsonc' } };
 

@@ -85,6 +85,19 @@ test('where all have failed it is among the details, and the item still is a fai
 	expect(last?.details).toMatchObject({ httpCode: 400, summary: { images: 0, failedItems: 2 } });
 });
 
+test('it takes the place of nothing that the input has', async () => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400 }]);
+	const message = { chat: { id: 7 } };
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: 'a fox', options: { addSummary: true } },
+		[{ message }],
+		{ onError: 'continueRegularOutput' },
+	);
+	const summary = expect.objectContaining({ failedItems: 1 });
+	expect(result.json(NODE)[0]).toMatchObject({ message, details: { httpCode: 400, summary } });
+});
+
 test('Retry On Fail: an unknown outcome is paid for, and no item that an earlier try has paid for', async () => {
 	bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter', match: 'hare', times: 1 }]);
 	const result = await bench.run(
