@@ -88,7 +88,7 @@ export async function sendMessages(
 				return [];
 			},
 		});
-		const { sentAgain } = paymentLog;
+		const sentAgain = paymentLog.countSentAgain();
 		if (sentAgain > 0) {
 			run.hints.add(
 				`${counted(sentAgain, 'message')} of an earlier try may have been charged too: no response came, and Retry On Fail sends such a message again.`,

@@ -70,9 +70,6 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** The problem of all items without a payment, if this execution can't read the record. */
 	private readonly unknown?: Problem;
 
-	/** How many requests of this run's earlier tries are sent again although they may have been charged. */
-	readonly sentAgain: number;
-
 	/** A digest of what the person chose. */
 	private readonly choices: string;
 
@@ -119,11 +116,6 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		// A person's word: another round of a loop, or an agent's call, isn't one.
 		const resends = resendsUnknown && context.getNode().retryOnFail === true;
 		this.earlier = new EarlierPayments(payments, this.place.executionId, this.isTool, resends);
-		const isUnknown = ({ result }: Payment): boolean => result.unknown !== undefined;
-		this.sentAgain =
-			resends && !this.isTool
-				? payments.filter((payment) => isUnknown(payment) && this.isOfThisRun(payment)).length
-				: 0;
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);
@@ -231,6 +223,19 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			return isReused || this.sent.has(itemIndex) ? { result, isReused } : [];
 		});
 		return tallyOfPayments(paid);
+	}
+
+	/** How many items this try has sent although an earlier one may have been charged for them. */
+	countSentAgain(): number {
+		return [...this.sent].filter((itemIndex) =>
+			this.paymentsOf(itemIndex).some(
+				(payment) =>
+					payment.result.unknown !== undefined &&
+					payment !== this.assigned.get(itemIndex) &&
+					// The calls of a tool differ by their requests.
+					(this.isTool || this.isOfThisRun(payment)),
+			),
+		).length;
 	}
 
 	/** @see KnownItems */
