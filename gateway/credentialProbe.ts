@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../util/json';
-import { openAccount } from './protocol/account';
+import { accountOf } from './protocol/account';
 import { KEY_IN_OWN_HEADER } from './protocol/auth';
 import { Requests } from './wire/inFlight';
 import { createSendOnce, LARGEST_RESPONSE_BYTES } from './wire/sendOnce';
@@ -35,10 +35,9 @@ const TIMEOUT_MS = 15_000;
  * names the field to correct.
  */
 export async function probeSettings(settings: JsonObject, transport: Transport): Promise<Verdict> {
-	const credential = readCredential(settings);
-	const problem = credentialProblem(credential);
+	const problem = credentialProblem(readCredential(settings));
 	if (problem !== undefined) return { problem: asText(problem) };
-	const account = openAccount(credential);
+	const account = accountOf(settings);
 	const { base, media } = account;
 	const limits = { timeoutMs: TIMEOUT_MS, maxResponseBytes: LARGEST_RESPONSE_BYTES };
 	const requests = new Requests();

@@ -1,7 +1,6 @@
-import { attemptLine } from './wire/attemptLine';
-import { failedAtOnce } from './errors/taskErrors';
 import { withoutUndefined, type JsonObject } from '../util/json';
 import { MB } from '../util/megabyte';
+import { failedAtOnce } from './errors/taskErrors';
 import { downloadImage, type ImageSource, type StoreImage } from './imageDownload';
 import { UNRECORDED, type Journal } from './journal';
 import { ModelLists } from './models/modelLists';
@@ -21,6 +20,7 @@ import { lookAtTask } from './wait/lookAtTask';
 import { TasksOfRun } from './wait/tasksOfRun';
 import { TaskWaiter, type TaskEnd, type WaitFor } from './wait/taskWaiter';
 import type { WaitContext } from './wait/waitContext';
+import { attemptLine } from './wire/attemptLine';
 import { Requests } from './wire/inFlight';
 import type { RunLimits } from './wire/runLimits';
 import {

@@ -38,32 +38,6 @@ export interface Account extends Credential {
 }
 
 /**
- * The account of a credential.
- *
- * @param identity what stays the same when the key is renewed; the key itself without any
- */
-export function openAccount(credential: Credential, identity?: string): Account {
-	const { base, baseUrl, key, headers } = credential;
-	const named = identity === undefined ? ['key', key] : ['credential', identity];
-	const secrets = secretsOf(credential);
-	const inContent = secrets.filter((secret) => !WORD.test(secret));
-	const withoutKeyInContent = createKeyEraser(inContent);
-	return {
-		...credential,
-		hasKey: credentialProblem(credential) === undefined,
-		id: digestOf([baseUrl, named]),
-		idWithKey: digestOf([baseUrl, base.query, named, key, headers]),
-		withoutKey: secretEraser(credential),
-		withoutKeyInContent,
-		createKeyFilter: () => createKeyFilter(inContent),
-		toRequest: (address) =>
-			isBelow(address, parseUrl(baseUrl)?.origin ?? baseUrl)
-				? withKeyAgain(address, key)
-				: withoutKeyInContent(address),
-	};
-}
-
-/**
  * The account of the fields of a credential.
  *
  * @param identity what stays the same when the key is renewed; the key itself without any
@@ -75,7 +49,24 @@ export function accountOf(fields: JsonObject, identity?: string, needsKey = true
 	const credential = readCredential(fields);
 	const problem = credentialProblem(credential, needsKey);
 	if (problem !== undefined) throw new GatewayError(problem);
-	return openAccount(credential, identity);
+	const { base, baseUrl, key, headers } = credential;
+	const named = identity === undefined ? ['key', key] : ['credential', identity];
+	const secrets = secretsOf(credential);
+	const inContent = secrets.filter((secret) => !WORD.test(secret));
+	const withoutKeyInContent = createKeyEraser(inContent);
+	return {
+		...credential,
+		hasKey: needsKey || credentialProblem(credential) === undefined,
+		id: digestOf([baseUrl, named]),
+		idWithKey: digestOf([baseUrl, base.query, named, key, headers]),
+		withoutKey: createKeyEraser(secrets),
+		withoutKeyInContent,
+		createKeyFilter: () => createKeyFilter(inContent),
+		toRequest: (address) =>
+			isBelow(address, parseUrl(baseUrl)?.origin ?? baseUrl)
+				? withKeyAgain(address, key)
+				: withoutKeyInContent(address),
+	};
 }
 
 /** The key, and what else authenticates: in additional headers, and in the query of an address. */
@@ -110,7 +101,3 @@ function withKeyAgain(address: string, key: string): string {
 	const inQuery = query?.replaceAll(ERASED, () => encodeURIComponent(key)) ?? '';
 	return path.replaceAll(ERASED, () => key) + inQuery;
 }
-
-/** Removes the key, and what else authenticates, from a text. */
-export const secretEraser = (credential: Credential): ((text: string) => string) =>
-	createKeyEraser(secretsOf(credential));

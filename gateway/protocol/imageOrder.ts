@@ -30,7 +30,7 @@ export interface Order {
  * The order of an image request.
  *
  * @param asynchronous for a task
- * @param stream for a synchronous response that comes as a stream without previews
+ * @param stream for a response that comes as a stream without previews; not for a task
  */
 export function orderOf(
 	kind: TaskType,
@@ -40,7 +40,7 @@ export function orderOf(
 ): Order {
 	const flag = asynchronous ? account.asyncFlag : undefined;
 	const usual = kind === 'edit' ? planEdit(request, flag, account) : planGeneration(request, flag);
-	const plan = stream && !asynchronous ? asStream(usual) : usual;
+	const plan = stream ? asStream(usual) : usual;
 	return {
 		plan,
 		taskType: taskTypeOf(plan),

@@ -1,4 +1,3 @@
-import { readCredential } from '../../../gateway/protocol/credential.js';
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { faultOf, type Connection, type Fault } from '../../../gateway/protocol/networkFault.js';
 import {
@@ -16,7 +15,7 @@ import {
 import { hasCode } from '../../../gateway/protocol/gatewayError.js';
 import { decideRetry, isTransient } from '../../../gateway/pace/retryPolicy.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
-import { openAccount } from '../../../gateway/protocol/account.js';
+import { accountOf } from '../../../gateway/protocol/account.js';
 import type { Transport } from '../../../gateway/wire/transport.js';
 import { response, fault, FIRST_ATTEMPT, page } from '../virtual-gateway.mjs';
 import { createSendOnce } from '../../../gateway/wire/sendOnce.js';
@@ -198,7 +197,7 @@ describe('a body that cannot be built', () => {
 			return await Promise.reject(new Error('socket hang up'));
 		};
 		const sendOnce = createSendOnce({
-			account: openAccount(readCredential({ baseUrl: 'https://gateway.example' })),
+			account: accountOf({ baseUrl: 'https://gateway.example', apiKey: 'sk-0123456789' }),
 			limits: { timeoutMs: 1000 },
 			requests: new Requests(),
 			transport,

@@ -1,9 +1,8 @@
 /** What a Stop must not take along: the beginning of a response that may have been charged. */
-import { readCredential } from '../../../gateway/protocol/credential.js';
 import { PassThrough, type Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { openAccount } from '../../../gateway/protocol/account.js';
+import { accountOf } from '../../../gateway/protocol/account.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
 import { createSendOnce } from '../../../gateway/wire/sendOnce.js';
 
@@ -14,9 +13,8 @@ describe('what has arrived of a response', () => {
 
 	/** Sends a plan, to which a stream is the response. */
 	function answeredBy(body: Readable, requests: Requests) {
-		const credential = readCredential({ baseUrl: 'https://gateway.example', apiKey: KEY });
 		return createSendOnce({
-			account: openAccount(credential),
+			account: accountOf({ baseUrl: 'https://gateway.example', apiKey: KEY }),
 			limits: { timeoutMs: 60_000 },
 			requests,
 			transport: async () => await Promise.resolve({ httpCode: 200, headers: {}, body }),
