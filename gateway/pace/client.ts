@@ -102,9 +102,8 @@ export class Client {
 		const isTooLong: IsTooLong = (pauseMs) =>
 			pauseMs > LONGEST_RETRY_AFTER_MS || clock.now() + pauseMs > patienceEndsAt;
 		// The gateway has told another request to wait for so long.
-		const pausedMs = limiter.pauseLeftMs;
-		if (clock.now() + pausedMs > patienceEndsAt)
-			return { outcome: refusalFor(pausedMs), attempts: 0 };
+		const leftMs = limiter.pauseLeftMs;
+		if (clock.now() + leftMs > patienceEndsAt) return { outcome: refusalFor(leftMs), attempts: 0 };
 		for (let attempts = 1; ; attempts += 1) {
 			const outcome = await this.attemptInTurn(plan, sendOnce, { isTooLong });
 			if (isRateLimited(outcome, plan.call)) rateRefusals += 1;

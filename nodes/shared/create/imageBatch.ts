@@ -3,7 +3,6 @@ import type { ImageTarget } from '../images/imageItems';
 import type { Checked } from '../../../gateway/models';
 import type { Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
-import type { Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
@@ -51,7 +50,6 @@ export interface DryRunJob {
 /** Returns what an earlier try has paid for: its request isn't even read. */
 export interface PaidJob extends JobSettings {
 	kind: 'paid';
-	payment: Payment;
 }
 
 /** Sends the request, unless the log of payments has one for it once all requests are known. */

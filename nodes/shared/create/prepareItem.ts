@@ -31,8 +31,8 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 		target: readTarget(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
-	const payment = isDry ? undefined : paymentLog.ownEarlier(itemIndex);
-	if (payment !== undefined) return { kind: 'paid', ...settings, payment };
+	const isPaid = !isDry && paymentLog.ownEarlier(itemIndex) !== undefined;
+	if (isPaid) return { kind: 'paid', ...settings };
 	const request = await prepareRequest(batch, item, { mode: settings.mode, isDry });
 	const { checked, order } = request;
 	if (isDry) {

@@ -67,7 +67,7 @@ test('a paid request is sent again only where it was certainly not accepted', ()
 });
 
 describe('a 429', () => {
-	// protocol/quota.test.mts has the words of both.
+	// responses/quota.test.mts has the words of both.
 	test.each([PAID, FREE])('that speaks of money is sent again once: $call', (plan) => {
 		const outcome = response(429, QUOTA);
 		const decided = [1, 2].map((quotaRefusals) => decide(outcome, plan, { quotaRefusals }));

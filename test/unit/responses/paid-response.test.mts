@@ -82,11 +82,23 @@ describe('an open task', () => {
 		['in a success', { status: 'success', data: { task_id: 't1', status: 'new' } }, 'new'],
 		['with an unknown word', { id: 't1', status: '<b>shiny</b>', data }, 'shiny'],
 		['finished without an image', { id: 't1', status: 'completed', data: [] }, 'completed'],
+		['with its own address', { id: 't1', task: { url: '/v1/tasks/t1' } }, 'queued'],
+		[
+			'with it as data',
+			{ id: 't1', data: { url: 'https://a/images/generations/t1?x=1' } },
+			'queued',
+		],
 	])('%s', (_, json, status) => {
 		const result = read(json);
 		expect(result?.images).toBeUndefined();
 		expect(result?.task).toMatchObject({ taskId: 't1', taskType: 'edit', status, submittedAt: AT });
 		expect(result?.task?.reason).toBeUndefined();
+	});
+
+	test('an image may have the ID of its task as its name', () => {
+		for (const url of ['https://files.example/t1', 'https://a/tasks/t1/1.png']) {
+			expect(read({ id: 't1', data: [{ url }] }, false)?.images).toEqual([{ url }]);
+		}
 	});
 
 	test.each<[string, object, string[]]>([
