@@ -239,7 +239,7 @@ export class Gateway<Key = undefined> {
 	}
 
 	/** Downloads an image from any host, without the key. @throws GatewayError with its address */
-	async download<T>(image: ImageSource, store: StoreImage<T>): Promise<T> {
+	async download<T extends object>(image: ImageSource, store: StoreImage<T>): Promise<T> {
 		const { account, client, limits, slowHosts } = this;
 		const createSender = this.createSendOnce.bind(this);
 		return await downloadImage(

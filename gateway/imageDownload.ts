@@ -14,7 +14,7 @@ import { bound, peek, readBody, TooLargeError, type ResponseBody } from './wire/
 import type { RunLimits } from './wire/runLimits';
 import { plainHeaders, type SendOnce, type SendOnceOverrides } from './wire/sendOnce';
 import type { WireResponse } from './wire/transport';
-import type { ByteStream } from '../util/byteStream';
+import { isByteStream, type ByteStream } from '../util/byteStream';
 
 /**
  * The name of an image's file, without extension: `chosen` is already safe; where it is empty, that of
@@ -47,7 +47,7 @@ const LONGEST_SOURCE_MS = 60_000;
  *
  * @returns what `downloadImage` returns
  */
-export type StoreImage<T> = (
+export type StoreImage<T extends object> = (
 	content: ByteStream | Buffer,
 	fileName: string,
 	mimeType: string,
@@ -70,7 +70,7 @@ export interface DownloadContext {
  * @returns what `store` has returned
  * @throws GatewayError with the address, so that the user can still download the image
  */
-export async function downloadImage<T>(
+export async function downloadImage<T extends object>(
 	context: DownloadContext,
 	image: ImageSource,
 	store: StoreImage<T>,
@@ -138,7 +138,7 @@ const ADVICE: Partial<Record<Fault, string>> = {
 	timeout: "Increase 'Timeout' in the options. ",
 };
 
-function createDownloader<T>(
+function createDownloader<T extends object>(
 	{ limits, slowHosts, createSendOnce }: DownloadContext,
 	image: ImageSource,
 	store: StoreImage<T>,
@@ -186,7 +186,7 @@ const FEWEST_BYTES = 64;
  *
  * @returns what is stored as JSON; the beginning of the body as text if it is no image
  */
-async function readImage<T>(
+async function readImage<T extends object>(
 	{ httpCode, headers, body }: WireResponse,
 	{ url, maxMb, name }: ImageSource,
 	store: StoreImage<T>,
@@ -195,24 +195,25 @@ async function readImage<T>(
 	const isError = httpCode < 200 || httpCode >= 300;
 	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
 	const isTooLarge = Number(length) > maxBytes;
-	const stream = body as ByteStream;
-	if (isError || isTooLarge) stream.destroy();
+	const stream = isByteStream(body) ? body : undefined;
+	if (isError || isTooLarge) stream?.destroy();
 	if (isError) return { text: '', json: undefined };
 	if (isTooLarge) throw new TooLargeError('Content-Length');
-	let source: ByteStream | Buffer = stream;
-	let start: Uint8Array = await peek(stream);
+	let source = stream ?? (await readBody(body, maxBytes));
+	let start = stream === undefined ? (source as Buffer) : await peek(stream);
 	// A server may send a byte at a time: then the whole body is read.
-	if (start.length > 0 && start.length < FEWEST_BYTES) {
+	if (stream !== undefined && start.length > 0 && start.length < FEWEST_BYTES) {
 		source = await readBody(stream, maxBytes);
 		start = source;
 	}
+	if (start.length > maxBytes) throw new TooLargeError(`More than ${maxBytes} bytes`);
 	const isSvgz = /\.svgz([?#]|$)/i.test(url);
 	const mimeType = imageTypeOf(start, isSvgz ? 'image/svg+xml' : type);
 	if (mimeType === undefined || start.length === 0) {
-		stream.destroy();
+		stream?.destroy();
 		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };
 	}
-	if (source === stream) bound(stream, maxBytes);
+	if (stream !== undefined && source === stream) bound(stream, maxBytes);
 	const fileName = imageFileName(url, mimeType, name.fallback, name.chosen, name.end);
 	return { text: '', json: await store(source, fileName, mimeType) };
 }

@@ -50,14 +50,12 @@ const HOW_TO_FIND_OUT =
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
 	const error = errorWithoutId(plan, outcome, attempts);
 	// The number of an image's host says nothing about the gateway.
-	const requestId = plan.call === 'download' ? undefined : requestIdOf(outcome);
+	const { headers = {} } = outcome;
+	const requestId = plan.call === 'download' ? undefined : readRequestId(headers);
 	if (requestId === undefined) return error;
 	const description = withRequestId(error.problem.description, requestId);
 	return withDetails(error, { description, requestId });
 }
-
-const requestIdOf = (outcome: Outcome): string | undefined =>
-	outcome.kind === 'fault' ? outcome.requestId : readRequestId(outcome.headers);
 
 /** What the gateway has billed for a request of unknown outcome, if it says so. */
 const billOf = (outcome: Outcome): Bill =>
@@ -74,8 +72,7 @@ function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): 
 			description: `${HOW_TO_FIND_OUT}${outcome.kind === 'fault' ? namedAddresses(outcome.received) : ''}`,
 			httpCode: outcome.httpCode,
 			...billOf(outcome),
-			taskId:
-				outcome.kind === 'response' && plan.call !== 'message' ? idInResponse(outcome) : undefined,
+			taskId: plan.call === 'message' ? undefined : idInResponse(outcome),
 			response: excerpt(outcome.kind === 'response' ? outcome.text : outcome.received),
 		});
 	}
@@ -92,7 +89,8 @@ function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): 
 }
 
 /** The ID in the response to a paid request, or at the end of the address that it leads to. */
-function idInResponse({ json, headers: { location } }: HttpResponse): string | undefined {
+function idInResponse({ headers: { location } = {}, ...outcome }: Outcome): string | undefined {
+	const json = outcome.kind === 'response' ? outcome.json : undefined;
 	const id = isJsonObject(json) ? readTaskId(json) : undefined;
 	return id ?? (leadsToResult(location) ? idOfAddress(location) : undefined);
 }

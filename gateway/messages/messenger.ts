@@ -91,7 +91,6 @@ export class Messenger {
 		const { gateway } = this;
 		const { createKeyFilter } = gateway.account;
 		const requests = new Requests(() => gateway.clock.now());
-		const onPart = (): void => requests.partArrived();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);
 		const ended = new Promise<never>((_, reject) => {
 			const end = (): void => {
@@ -105,8 +104,8 @@ export class Messenger {
 		ended.catch(() => undefined);
 		const payer = gateway.payer({
 			requests,
-			read: async (response, chunks) =>
-				await readStreamedResponse(response, { onText, onPart, createKeyFilter, chunks }),
+			read: async (response, reading) =>
+				await readStreamedResponse(response, { ...reading, onText, createKeyFilter }),
 		});
 		// Between two attempts there is no request to abort.
 		const sendOnce: SendOnce = async (...args) =>

@@ -33,7 +33,7 @@ export async function readStreamedResponse(
 ): Promise<ResponseBody> {
 	const { body, httpCode } = response;
 	if (httpCode < 200 || httpCode >= 300 || !isByteStream(body)) {
-		return await readJson(response, chunks);
+		return await readJson(response, { chunks });
 	}
 	let isStream = false;
 	const bytes = bounded(body, (chunk) => {

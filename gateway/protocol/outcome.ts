@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
 import type { Call } from './requestPlan';
 import { wasNeverSent, type Fault } from './networkFault';
+import { LONGEST_ADDRESS } from './url';
 
 /** The outcome of one attempt to send a plan. */
 export type Outcome =
@@ -24,8 +25,8 @@ export type Outcome =
 			httpCode?: number;
 			/** The beginning of the partial body, without the key. */
 			received?: string;
-			/** The number of the request, if the head of a response had arrived. */
-			requestId?: string;
+			/** Those of the head, if it had arrived; lower-case names. */
+			headers?: Record<string, string>;
 	  };
 
 export type HttpResponse = Extract<Outcome, { kind: 'response' }>;
@@ -77,16 +78,11 @@ export function chargedAfter(outcome: Outcome, call?: Call): 'no' | 'maybe' {
 }
 
 function wasRefused(outcome: Outcome, call?: Call): boolean {
-	if (outcome.kind === 'response') {
-		return (
-			isOverloaded(outcome, call) ||
-			hasNoModel(outcome) ||
-			isRefusal(outcome.httpCode, outcome.headers.location)
-		);
-	}
-	// The status in the head of a partial response decides.
-	if (outcome.httpCode !== undefined) return isRefusal(outcome.httpCode);
-	return wasNeverSent(outcome.fault);
+	const { kind, httpCode, headers } = outcome;
+	if (kind === 'response' && (isOverloaded(outcome, call) || hasNoModel(outcome))) return true;
+	// The head of a partial response decides.
+	if (httpCode !== undefined) return isRefusal(httpCode, headers?.location);
+	return kind === 'fault' && wasNeverSent(outcome.fault);
 }
 
 /** Whether a gateway knows nobody who has the model: some say so with a 503. */
@@ -109,6 +105,8 @@ export function isRefusal(httpCode: number, location = ''): boolean {
 	return httpCode === 501 || (httpCode >= 400 && httpCode < 500);
 }
 
-/** Whether a `Location` leads to a task below its endpoint, or to a message. */
+/** Whether an address leads to a task below its endpoint, or to a message. */
 export const leadsToResult = (location = ''): boolean =>
-	/\/(generations|edits|tasks|messages)\/[^/?#]/.test(location.slice(0, 2000));
+	/\/(generations|edits|tasks?|jobs?|requests|predictions|messages|status)\/[^/?#]/i.test(
+		location.slice(0, LONGEST_ADDRESS),
+	);

@@ -2,6 +2,7 @@ import { INLINE_FIELDS } from '../../util/inlineImages';
 import { decoded } from '../../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, numberOf, parseJson } from '../../util/json';
 import type { JsonObject } from '../../util/json';
+import { addressesIn } from './foundImages';
 import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
 import { statusGroup } from '../protocol/status';
 import { LONGEST_ADDRESS } from '../protocol/url';
@@ -289,8 +290,10 @@ function imagesInside(object: JsonObject, around: ImageDetails, depth: number): 
 	if (group !== 'success' && group !== 'unknown') return [];
 	const lists = [...valuesAt(object, FIELDS.images), ...valuesAt(object, FIELDS.chat)];
 	const listed = firstOf(lists, (value) => unlessEmpty(imagesAt(value, details, depth + 1)));
-	// An address beside a list may be that of an edit's source, or of the task.
-	if (listed !== undefined || lists.some(Array.isArray)) return listed ?? [];
+	// An address beside a list, or beside an object with another one, may be that of an edit's source, or
+	// of the task.
+	if (listed !== undefined || lists.some((value) => Array.isArray(value) || hasAddress(value)))
+		return listed ?? [];
 	const named = firstOf(valuesAt(object, FIELDS.imageUrl), (value) =>
 		unlessEmpty(imagesAt(value, details, depth, 'named')),
 	);
@@ -304,6 +307,9 @@ function imagesInside(object: JsonObject, around: ImageDetails, depth: number): 
 	const isResult = depth > 0 || statusGroup(statusOf(object)) === 'success';
 	return (named ?? []).filter(({ url }) => isResult || isImageData(url));
 }
+
+const hasAddress = (value: unknown): boolean =>
+	isJsonObject(value) && addressesIn(value).length > 0;
 
 /** What an object says about its image, or what is around it. */
 const detailsOf = (object: JsonObject, around: ImageDetails): ImageDetails => ({

@@ -5,6 +5,7 @@ import { reasonIn } from './errorBody';
 import { addressesIn, imagesAnywhere } from './foundImages';
 import { bestReason, flaggedIn, reasonsIn } from './reasons';
 import { readRequestId } from './requestId';
+import { leadsToResult } from '../protocol/outcome';
 import type { TaskType } from '../protocol/requestPlan';
 import {
 	idOfAddress,
@@ -138,15 +139,11 @@ export function readTaskState(
 	};
 }
 
-/** The path of a task among others of its kind. */
-const TASK_PATH =
-	/\/(tasks?|jobs?|generations|edits|requests|predictions|status)\/[^/?#]+([?#]|$)/i;
-
 /** The images of a response: in their places, else, in one that is a result, wherever they are. */
 function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolean): ImageResult[] {
 	// A place of images may have the address of the task. Its ID alone may be in that of an image too.
 	const isOfTask = ({ url }: ImageResult): boolean =>
-		url.length <= LONGEST_ADDRESS && TASK_PATH.test(url) && isAddressOf(task, url);
+		!url.startsWith('data:') && leadsToResult(url) && isAddressOf(task, url);
 	const images = readImages(body).filter((image) => !isOfTask(image));
 	if (images.length > 0 || !isResult) return images;
 	return imagesAnywhere(body, (url) => isAddressOf(task, url)).map((url) => ({ url }));

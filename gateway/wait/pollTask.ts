@@ -14,11 +14,12 @@ import {
 	namesOwn,
 	otherTaskId,
 	readTaskState,
+	taskName,
 	withFullAddresses,
 	type TaskState,
 	type Task,
 } from '../responses/task';
-import { folderOf, kindAt, planTaskQueries, type TaskQuery } from './taskQueries';
+import { folderOf, isUnique, kindAt, planTaskQueries, type TaskQuery } from './taskQueries';
 import { GatewayError, withDetails, type Problem } from '../protocol/gatewayError';
 import { numberOf, type JsonObject } from '../../util/json';
 import { excerpt, quote } from '../../util/text';
@@ -49,7 +50,7 @@ type Missed = TaskQuery & { outcome: Outcome };
  *   or a final error
  */
 export async function pollTask(
-	{ account, clock }: Pick<WaitContext, 'account' | 'clock'>,
+	{ account, clock, hints }: Pick<WaitContext, 'account' | 'clock' | 'hints'>,
 	task: PolledTask,
 	tasks: TasksOfRun,
 	send: SendQuery,
@@ -66,6 +67,7 @@ export async function pollTask(
 			const result = readResult(query.plan, outcome, task, tasks.ids);
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {
 				tasks.note(task, folderOf(query.plan));
+				hintOtherKind(hints, task, folderOf(query.plan));
 				const whole = await withResult(result, query.plan, account.baseUrl, send);
 				if (noteOutage(whole, task, sentAt)) return whole;
 				const { state } = whole.kind === 'state' ? whole : result;
@@ -281,6 +283,14 @@ function wrongTask(taskId: string, otherId: string, outcome: Outcome): PollResul
 		response: outcome.kind === 'response' ? excerpt(outcome.text) : undefined,
 	});
 	return { kind: 'transient', error, pauseMs: cappedRetryAfter(outcome), soon: true };
+}
+
+/** Adds a hint about a task that was found among those of the other kind, by an ID that may be another's. */
+function hintOtherKind(hints: Set<string>, task: Task, path = ''): void {
+	if (task.taskType === undefined || isUnique(task, path)) return;
+	hints.add(
+		`The gateway has no ${taskName(task)}, but one of the other kind with this ID. Check whether its images match the prompt.`,
+	);
 }
 
 /** Adds a hint if the response names another task, whose images may belong to another prompt. */

@@ -27,6 +27,6 @@ function endOf(outcome?: Outcome): string {
 }
 
 function requestIdOf(outcome?: Outcome): string {
-	const id = outcome?.kind === 'response' ? readRequestId(outcome.headers) : outcome?.requestId;
+	const id = outcome?.headers && readRequestId(outcome.headers);
 	return id === undefined ? '' : `request ID ${id}`;
 }

@@ -3,7 +3,7 @@ import { imageTypeOf } from '../../util/imageType';
 import { isComplete, layersOf, readImages, readStatus } from '../responses/responseFields';
 import { statusGroup } from '../protocol/status';
 import { finiteNumber, isJsonObject, parseJson, type JsonObject } from '../../util/json';
-import { readBody, type ResponseBody } from './responseBody';
+import { readBody, type Reading, type ResponseBody } from './responseBody';
 import type { WireResponse } from './transport';
 
 /** A text with the JSON in it; a list as the `data` of an object. */
@@ -15,14 +15,10 @@ export function jsonBody(text: string): ResponseBody {
 /**
  * Reads the response of an images endpoint to its end. In place of JSON, some gateways send the
  * image itself, or events, also unasked: both become JSON in the form of the protocol.
- *
- * @param chunks filled as the body arrives
- * @param limit in bytes
  */
 export async function readImageResponse(
 	{ body, httpCode, headers }: WireResponse,
-	chunks: Uint8Array[] = [],
-	limit = Infinity,
+	{ chunks = [], limit = Infinity }: Reading = {},
 ): Promise<ResponseBody> {
 	const isSuccess = httpCode >= 200 && httpCode < 300;
 	try {

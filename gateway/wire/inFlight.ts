@@ -17,41 +17,30 @@ export class Requests {
 
 	private readonly inFlight = new Set<AbortController>();
 
-	/** When a part of a streamed response has arrived. */
-	private lastPartAt = -Infinity;
-
 	/** @param now the clock of streamed responses, in milliseconds */
 	constructor(private readonly now = () => Date.now()) {}
-
-	/** A part of a streamed response has arrived: from now on, its deadline begins anew. */
-	partArrived(): void {
-		this.lastPartAt = this.now();
-	}
 
 	/**
 	 * Runs one request that ends at its deadline, or when the run is stopped.
 	 *
 	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response; of a
-	 *   streamed one, for each part (`partArrived`)
-	 * @param isStreamed whether the parts of this response, of which `send` tells, count likewise
+	 *   streamed one, for each part, of which `send` tells
 	 * @param faultFrom the fault behind an error other than these two ends
 	 * @throws RunEnded when the run was stopped
 	 */
 	async run(
 		timeoutMs: number,
-		send: (signal: AbortSignal, onByte: () => void) => Promise<Outcome>,
+		send: (signal: AbortSignal, onPart: () => void) => Promise<Outcome>,
 		faultFrom: (error: unknown) => FaultOutcome,
-		isStreamed = false,
 	): Promise<Outcome> {
 		const controller = new AbortController();
 		const { signal } = controller;
-		let ownPartAt = -Infinity;
+		let lastPartAt = -Infinity;
 		const endsAt = this.now() + LONGEST_STREAM_MS;
 		let timer: AbortSignal | undefined;
 		const onTimeout = (): void => {
-			const lastPartAt = Math.max(this.lastPartAt, ownPartAt);
 			const leftMs = lastPartAt + timeoutMs - this.now();
-			const isEndless = ownPartAt > endsAt;
+			const isEndless = lastPartAt > endsAt;
 			if (leftMs > 0 && !isEndless) startTimer(leftMs);
 			else controller.abort(TIMED_OUT);
 		};
@@ -64,7 +53,7 @@ export class Requests {
 		this.inFlight.add(controller);
 		try {
 			return await send(signal, () => {
-				if (isStreamed) ownPartAt = this.now();
+				lastPartAt = this.now();
 			});
 		} catch (error) {
 			const isLate = signal.reason === TIMED_OUT;

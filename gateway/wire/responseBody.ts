@@ -4,6 +4,16 @@ import type { HttpResponse } from '../protocol/outcome';
 /** The body of a response: its text, and the JSON in it. */
 export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
 
+/** How the body of a response is read. */
+export interface Reading {
+	/** Filled as the body arrives. */
+	chunks?: Uint8Array[];
+	/** In bytes. */
+	limit?: number;
+	/** Told of each part of a response that may take long: its timeout begins anew. */
+	onPart?: () => void;
+}
+
 /** Node.js's own text for a connection that was cut off, by which the fault is recognized. */
 const PREMATURE_CLOSE = 'premature close';
 
@@ -65,6 +75,7 @@ export async function peek(stream: ByteStream): Promise<Uint8Array> {
 		stream.once('end', () => resolve());
 		stream.once('error', reject);
 		stream.once('close', () => reject(new Error(PREMATURE_CLOSE)));
+		if (stream.destroyed) reject(new Error(PREMATURE_CLOSE));
 	});
 	const chunk = stream.read();
 	if (chunk !== null) stream.unshift(chunk);

@@ -5,13 +5,12 @@ import type { Account } from '../protocol/account';
 import { additionalHeaders, credentialHeaders, skipsCertificate } from '../protocol/auth';
 import { isRefusal, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../protocol/requestPlan';
-import { readRequestId } from '../responses/requestId';
 import { faultFrom } from './faultFrom';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
 import { redirectTarget } from './redirect';
-import { beginningOf, readBody, type ResponseBody } from './responseBody';
+import { beginningOf, readBody, type Reading, type ResponseBody } from './responseBody';
 import type { RunLimits } from './runLimits';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
 import { isByteStream } from '../../util/byteStream';
@@ -57,17 +56,8 @@ export interface SendOnceOptions {
 	mostRedirects?: number;
 }
 
-/**
- * Reads the body of a response to its end.
- *
- * @param chunks filled as the body arrives
- * @param limit in bytes
- */
-export type ReadBody = (
-	response: WireResponse,
-	chunks?: Uint8Array[],
-	limit?: number,
-) => Promise<ResponseBody>;
+/** Reads the body of a response to its end. */
+export type ReadBody = (response: WireResponse, reading?: Reading) => Promise<ResponseBody>;
 
 /** Options that some requests have in place of the run's. */
 export type SendOnceOverrides = Partial<Pick<SendOnceOptions, 'requests' | 'read'>>;
@@ -90,9 +80,9 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const url = isAsGiven ? address : account.toRequest(address);
 		const request: AddressedRequest = { plan, url };
 		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
-		const followRedirects = async (signal: AbortSignal, onByte: () => void): Promise<Outcome> => {
+		const followRedirects = async (signal: AbortSignal, onPart: () => void): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
-				const response = await requestAndRead(options, request, signal, onByte);
+				const response = await requestAndRead(options, request, signal, onPart);
 				const target = redirectTarget(plan, response, request.url, api.url);
 				if (target === undefined || redirects >= mostRedirects) {
 					const shown = account.withoutKey(request.url);
@@ -104,7 +94,7 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const startedAt = Date.now();
 		let outcome: Outcome | undefined;
 		try {
-			outcome = await requests.run(timeoutMs, followRedirects, faultFrom, plan.isStreamed);
+			outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
 			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
 		} finally {
 			const place = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
@@ -116,8 +106,7 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 /** Reads a body as its text, and the JSON in it; a list as the `data` of an object. @see ReadBody */
 export async function readJson(
 	{ body }: WireResponse,
-	chunks?: Uint8Array[],
-	limit = LARGEST_RESPONSE_BYTES,
+	{ chunks, limit = LARGEST_RESPONSE_BYTES }: Reading = {},
 ): Promise<ResponseBody> {
 	return jsonBody((await readBody(body, limit, chunks)).toString());
 }
@@ -126,8 +115,8 @@ export async function readJson(
 interface AddressedRequest {
 	plan: RequestPlan;
 	url: string;
-	/** A response that was cut off: its status, its number, and the beginning of its body. */
-	cut?: { httpCode: number; received: string; requestId?: string };
+	/** A response that was cut off: its head, and the beginning of its body. */
+	cut?: { httpCode: number; headers: Record<string, string>; received: string };
 }
 
 /** Makes one request and reads its response. */
@@ -135,7 +124,7 @@ async function requestAndRead(
 	options: SendOnceOptions,
 	request: AddressedRequest,
 	signal: AbortSignal,
-	onByte: () => void,
+	onPart: () => void,
 ): Promise<HttpResponse> {
 	const { plan } = request;
 	const { transport, account } = options;
@@ -152,21 +141,27 @@ async function requestAndRead(
 			},
 		);
 		const { httpCode, body } = response;
-		onByte();
-		// Together with the reader's own listener, as this one alone would lose what comes before.
-		if (plan.isStreamed && isByteStream(body)) body.on('data', onByte);
+		if (plan.isStreamed) {
+			onPart();
+			// Together with the reader's own listener, as this one alone would lose what comes before.
+			if (isByteStream(body)) body.on('data', onPart);
+		}
 		const chunks: Uint8Array[] = [];
+		// What may be the beginning of the key is left out at the end.
 		const received = (): string =>
-			account.withoutKey(beginningOf(chunks)).slice(0, LONGEST_RECEIVED);
-		if (!isRefusal(httpCode)) arriving.set(plan, received);
+			account
+				.withoutKey(account.createKeyFilter().add(beginningOf(chunks)))
+				.slice(0, LONGEST_RECEIVED);
+		const headers = plainHeaders(response.headers);
+		if (!isRefusal(httpCode, headers.location)) arriving.set(plan, received);
 		try {
-			const { text, json } = await read(response, chunks, limit);
+			const { text, json } = await read(response, { chunks, limit, onPart });
 			// A whole response, which may contain images, would stay in memory as long as the plan.
 			arriving.delete(plan);
-			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };
+			return { kind: 'response', httpCode, headers, text, json };
 		} catch (error) {
-			const requestId = readRequestId(plainHeaders(response.headers, account.withoutKey));
-			const cut = { httpCode, received: received(), requestId };
+			const shown = plainHeaders(response.headers, account.withoutKey);
+			const cut = { httpCode, headers: shown, received: received() };
 			request.cut = cut;
 			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
 			throw error as Error;

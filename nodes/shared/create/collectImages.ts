@@ -67,7 +67,9 @@ async function recheckImages(
 	if (task === undefined || !paymentLog.isReused(job.itemIndex)) return paid;
 	const waiting = run.gateway.waitFor(waitOf(paid, task, job), LONGEST_RECHECK_MS);
 	const now = await waiting.catch(() => undefined);
-	return now?.kind === 'finished' ? { ...paid, images: now.state.images } : paid;
+	// A gateway that forgets images one by one must not take along those that have come before.
+	const isWhole = now?.kind === 'finished' && now.state.images.length >= (paid.images?.length ?? 0);
+	return isWhole ? { ...paid, images: now.state.images } : paid;
 }
 
 /**

@@ -162,6 +162,16 @@ describe('a retry of an execution whose images are recorded', () => {
 		);
 	});
 
+	test('takes the recorded ones where the gateway has kept only some of them', async () => {
+		const result = await retried(() => {
+			images = 1;
+			expired = [];
+		});
+		expect(result.output(NODE).map(({ json }) => json.url)).toEqual(
+			[0, 1].map((index) => `${server.url}/1/${index}.png`),
+		);
+	});
+
 	test('counts no image twice where the new address fails as well', async () => {
 		const result = await retried(() => {
 			round = 2;

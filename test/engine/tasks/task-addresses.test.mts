@@ -92,8 +92,11 @@ test("a task that is gone does not get the images of the other kind's task with 
 	expect(edit?.error).toBe('The gateway has no edit task t7 (404)');
 	expect(generation?.error).toBeUndefined();
 	// Alone, its kind is more likely to be wrong than the task to be gone.
-	const [alone] = (await run(server.url, 'imageWait', items.slice(0, 1))).json(NODE);
-	expect(alone?.error).toBeUndefined();
+	const single = await run(server.url, 'imageWait', items.slice(0, 1));
+	expect(single.json(NODE)[0]?.error).toBeUndefined();
+	expect(single.hints(NODE).map(({ message }) => message)).toContainEqual(
+		expect.stringMatching(/no edit task t7, but one of the other kind/),
+	);
 });
 
 test.each([

@@ -112,6 +112,8 @@ test('a full disk is not the network: nothing is asked for again', () => {
 });
 
 describe('a redirect after a paid request', () => {
+	const RESET = { kind: 'fault', fault: 'reset', detail: '' } as const;
+
 	test.each([
 		[300, '/v1/elsewhere', true],
 		[301, 'https://gateway.example/v1/images/generations', true],
@@ -123,6 +125,8 @@ describe('a redirect after a paid request', () => {
 		[307, '/v1/images/generations?async=true', true],
 		[308, 'https://x.example/v1/images/generations/', true],
 		[307, '/v1/messages/msg_1', false],
+		[302, '/v1/jobs/42', false],
+		[302, '/login?next=/v1/images/generations', true],
 		[400, '/v1/images/tasks/task_1', true],
 		[500, undefined, false],
 	])('%s to %s: refused is %s', (httpCode, location, refused) => {
@@ -131,6 +135,12 @@ describe('a redirect after a paid request', () => {
 		const error = errorFor(submit, outcome);
 		expect(hasCode(error, 'outcomeUnknown')).toBe(!refused);
 		if (!refused && location !== undefined) expect(error.message).toContain(location);
+		// The head decides, whether the body came to its end or not.
+		const headers: Record<string, string> = location === undefined ? {} : { location };
+		const cut: Outcome = { ...RESET, httpCode, headers, received: '' };
+		expect(chargedAfter(cut) === 'no').toBe(refused);
+		if (location?.includes('/task_1') !== true || refused) return;
+		expect(errorFor(submit, cut).problem.taskId).toBe('task_1');
 	});
 });
 

@@ -39,6 +39,7 @@ test.each<[string, object, string[]]>([
 test.each<[string, object]>([
 	['of two places', { ...READY, picture: U, other: V }],
 	['the source of an edit', { ...READY, source_image: U }],
+	['of what may be one beside the result', { ...READY, image: V, output: { file: U } }],
 	['the request', { ...READY, input: { image: U }, request: { picture: V } }],
 	['a preview', { ...READY, preview: U }],
 	['the task', { ...READY, location: 'https://g.example/v1/anything/t1' }],

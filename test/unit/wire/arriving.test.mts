@@ -32,6 +32,16 @@ describe('what has arrived of a response', () => {
 		expect(requests.arriving.has(plan)).toBe(false);
 	});
 
+	test('does not have the beginning of a key that was cut off', async () => {
+		const requests = new Requests();
+		const body = new PassThrough();
+		const sent = answeredBy(body, requests)(plan);
+		body.write(`wrong key ${KEY.slice(0, -1)}`);
+		while (requests.arriving.get(plan)?.() !== 'wrong key ') await turn();
+		body.destroy(new Error('aborted'));
+		expect(await sent).toMatchObject({ kind: 'fault', received: 'wrong key ' });
+	});
+
 	test('is known after the request was ended as well', async () => {
 		const requests = new Requests();
 		const body = new PassThrough();

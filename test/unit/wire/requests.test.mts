@@ -65,6 +65,31 @@ test('each ends at its own deadline, whatever order they were sent in', async ()
 	expect(long.end).toEqual(timeout);
 });
 
+test('parts that arrive move the deadline on, for an hour', async () => {
+	const requests = new Requests(() => now);
+	let onPart = (): void => undefined;
+	const streamed = watch(
+		requests.run(
+			1000,
+			async (signal, told) => {
+				onPart = told;
+				return await endless(signal);
+			},
+			faultFrom,
+		),
+	);
+	for (let minutes = 0; minutes < 59 * 60; minutes += 1) {
+		await pass(900);
+		onPart();
+	}
+	expect(streamed.end).toBeUndefined();
+	for (let more = 0; more < 600; more += 1) {
+		await pass(900);
+		onPart();
+	}
+	expect(streamed.end).toEqual(timeout);
+});
+
 test('one that has its response is left alone', async () => {
 	const requests = new Requests();
 	let signal: AbortSignal | undefined;

@@ -1,0 +1,58 @@
+/** Downloads over transports that n8n's isn't: the port allows complete bodies. */
+import { PassThrough } from 'node:stream';
+import { openGateway, type WireResponse } from '../../gateway/index.js';
+
+const PNG = Buffer.concat([
+	Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
+	Buffer.alloc(2_000_000),
+]);
+
+/** What a download stores, and how often it was requested. */
+async function download(response: () => Partial<WireResponse>, maxMb = 10) {
+	let sent = 0;
+	const gateway = openGateway(
+		{ baseUrl: 'https://gateway.example', apiKey: 'sk-0123456789' },
+		{
+			transport: async () => {
+				sent += 1;
+				return await Promise.resolve({
+					httpCode: 200,
+					headers: {},
+					body: undefined,
+					...response(),
+				});
+			},
+			sleep: async () => await Promise.resolve(),
+		},
+	);
+	const image = { url: 'https://files.example/1.png', maxMb, name: { fallback: 'image' } };
+	const stored = gateway.download(
+		image,
+		async (content, fileName, mimeType) => await Promise.resolve({ content, fileName, mimeType }),
+	);
+	const end = await stored.catch((error: Error) => error.message);
+	gateway.end();
+	return { end, sent };
+}
+
+test('a complete body is an image like any other', async () => {
+	expect(await download(() => ({ body: PNG }))).toEqual({
+		end: { content: PNG, fileName: '1.png', mimeType: 'image/png' },
+		sent: 1,
+	});
+});
+
+test.each<[string, () => Partial<WireResponse>, RegExp]>([
+	['larger than allowed', () => ({ body: PNG }), /larger than 1 MB/],
+	['no image', () => ({ body: Buffer.from('PK\x03\x04') }), /returned a file that isn't an image/],
+	['an error', () => ({ httpCode: 403, body: Buffer.from('no') }), /responded with 403/],
+])('one that is %s is told', async (_, response, message) => {
+	expect(await download(response, 1)).toEqual({ end: expect.stringMatching(message), sent: 1 });
+});
+
+test('a stream that has ended before it is read is a lost connection', async () => {
+	const closed = () => ({ body: new PassThrough().destroy() });
+	const { end, sent } = await download(closed);
+	expect(end).toMatch(/connection/);
+	expect(sent).toBe(6);
+});
