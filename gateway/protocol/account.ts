@@ -112,5 +112,5 @@ function withKeyAgain(address: string, key: string): string {
 }
 
 /** Removes the key, and what else authenticates, from a text. */
-export const secretEraser = (credential: Credential): ((text: string) => string) =>
+const secretEraser = (credential: Credential): ((text: string) => string) =>
 	createKeyEraser(secretsOf(credential));

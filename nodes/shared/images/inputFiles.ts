@@ -19,7 +19,7 @@ import { downloadSource } from './download';
 import { imageRefsIn, type ImageRef } from './imageRefs';
 
 /** A file of an item. */
-export interface ItemFile {
+interface ItemFile {
 	/** Its binary data. */
 	binary: unknown;
 	/** Its name in errors. */
@@ -27,7 +27,7 @@ export interface ItemFile {
 }
 
 /** A file that is sent as part of a request. */
-export interface Upload extends ItemFile {
+interface Upload extends ItemFile {
 	/** The name of its part in the form. */
 	part: string;
 	/** Whether it must be an image. */

@@ -87,7 +87,7 @@ async function loadCredential(context: IExecuteFunctions): Promise<ICredentialDa
 }
 
 /** What a run needs of its gateway beside the limits. */
-export type RunOptions = Pick<Ports<number>, 'journal' | 'pollIntervalMs' | 'needsKey'>;
+type RunOptions = Pick<Ports<number>, 'journal' | 'pollIntervalMs' | 'needsKey'>;
 
 /** Opens a run, with a gateway for all its items. */
 export async function openRun(
