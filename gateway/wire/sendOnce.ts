@@ -42,7 +42,7 @@ export interface Attempt {
 }
 
 /** What sends a plan once. */
-export interface SendOnceOptions {
+interface SendOnceOptions {
 	account: Account;
 	limits: Pick<RunLimits, 'timeoutMs' | 'maxResponseBytes'>;
 	requests: Requests;
@@ -63,7 +63,7 @@ export interface SendOnceOptions {
  * @param chunks filled as the body arrives
  * @param limit in bytes
  */
-export type ReadBody = (
+type ReadBody = (
 	response: WireResponse,
 	chunks?: Uint8Array[],
 	limit?: number,
