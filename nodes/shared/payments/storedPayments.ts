@@ -33,7 +33,8 @@ interface OpenedPayments {
  * @param isKept whether a payment can still be used; the others are removed
  */
 export function openPayments(
-	context: IExecuteFunctions,
+	context: Pick<IExecuteFunctions, 'getContext' | 'getExecutionId'> &
+		Parameters<typeof addHints>[0],
 	isKept: (payment: Payment) => boolean,
 ): OpenedPayments {
 	const store = context.getContext('node') as { [KEY]?: unknown };
