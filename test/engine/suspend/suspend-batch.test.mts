@@ -274,7 +274,7 @@ describe('what concerns all tasks while they are waited for', () => {
 				.messages.join('\n')
 				.match(/task_\w+/g),
 		).toHaveLength(2);
-		expect((result.error as unknown as { node: { name: string } }).node.name).toBe(NODE);
+		expect(result.error).toMatchObject({ node: { name: NODE } });
 	});
 
 	test.each([

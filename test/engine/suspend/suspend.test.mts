@@ -86,12 +86,11 @@ describe('killed in a check', () => {
 		crashes = Array.from({ length: 20 }, () => (times === 1 ? 'stop' : 'output'));
 		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
 		expect(result.status).toBe('error');
-		const { message, messages } = errorOf(result);
+		const { message, messages, details } = errorOf(result);
 		expect(message).toBe(says);
 		for (const id of ids) expect(messages.join()).toContain(id);
 		// The same for an error workflow.
-		const { context } = result.error as unknown as { context: { details: { paid: unknown } } };
-		expect(context.details.paid).toMatchObject(ids.map((taskId, item) => ({ item, taskId })));
+		expect(details.paid).toMatchObject(ids.map((taskId, item) => ({ item, taskId })));
 		expect(checks()).toBe(times);
 	});
 });
