@@ -57,7 +57,7 @@ export async function probeSettings(settings: JsonObject, transport: Transport):
 }
 
 /** What a test has shown. */
-export type Verdict = { good: string } | { problem: string };
+type Verdict = { good: string } | { problem: string };
 
 const ACCEPTED: Verdict = { good: 'The gateway accepts the API key' };
 // Some gateways list their models to anybody.

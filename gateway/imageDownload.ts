@@ -54,7 +54,7 @@ export type StoreImage<T extends object> = (
 ) => Promise<T>;
 
 /** What the downloads of a run share. */
-export interface DownloadContext {
+interface DownloadContext {
 	account: Pick<Account, 'baseUrl'>;
 	client: Pick<Client, 'request'>;
 	limits: Pick<RunLimits, 'timeoutMs'>;

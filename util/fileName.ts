@@ -1,7 +1,7 @@
 import { trimBy } from './text';
 
 /** The values of the placeholders in a file name; an unknown one becomes an empty text. */
-export interface FileNameValues {
+interface FileNameValues {
 	/** Position of the input item, from 1. */
 	item: number;
 	/** Position of the image among those of its item, from 1. */

@@ -9,7 +9,7 @@ const MOST_ADDRESSES = 5;
 const DEEPEST = 50;
 
 /** The http addresses in the texts of a JSON value: one of them may be what was paid for. */
-export function addressesIn(value: unknown): string[] {
+function addressesIn(value: unknown): string[] {
 	const found = new Set<string>();
 	search(value, found, 0);
 	return [...found];

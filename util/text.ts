@@ -27,8 +27,7 @@ export const counted = (count: number, noun: string): string =>
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A text without what looks like a key. */
-export const withoutSecrets = (text: string): string =>
-	text.replace(KEY, '…').replace(BEARER, '$1…');
+const withoutSecrets = (text: string): string => text.replace(KEY, '…').replace(BEARER, '$1…');
 
 /** A foreign text for a sentence: without markup and invisible characters, and shortened. */
 export function quote(text: string): string {

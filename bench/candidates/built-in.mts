@@ -37,7 +37,7 @@ function shareEngine(folder: string): void {
 function load(folder: string, file: string, version: number): BuiltInNode {
 	const path = join(folder, 'dist', 'nodes', file);
 	const [Node] = Object.values(require(path) as Record<string, new () => N8n.INodeType>);
-	return NodeHelpers.getVersionedNodeType(new Node!(), version) as unknown as BuiltInNode;
+	return NodeHelpers.getVersionedNodeType(new Node!(), version) as BuiltInNode;
 }
 
 /** Versions that n8n 2.41 gives to a node that is newly placed. */
@@ -89,7 +89,7 @@ function loop(base: string, key: string, pauseS: number): WorkflowJson {
 						],
 					},
 					options: {},
-				} as unknown as N8n.INodeParameters,
+				} as N8n.INodeParameters,
 			},
 			{ name: 'Done', type: 'n8n-nodes-base.noOp' },
 		],

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
+import { smallNode, type BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import { imageInPieces } from '../test-images.mjs';
 
 /**
@@ -7,27 +7,14 @@ import { imageInPieces } from '../test-images.mjs';
  * are streamed into it, so that making them takes no memory.
  */
 export const filesNode: Record<string, BuiltInNode> = {
-	'bench.files': {
-		description: {
-			name: 'files',
-			displayName: 'files',
-			description: 'files',
-			group: ['transform'],
-			version: [1],
-			defaults: { name: 'files' },
-			inputs: ['main'],
-			outputs: ['main'],
-			properties: [],
-		} as unknown as BuiltInNode['description'],
-		async execute() {
-			const { count, bytes } = this.getInputData()[0]!.json as { count: number; bytes: number };
-			const items = [];
-			for (let item = 0; item < count; item += 1) {
-				const file = Readable.from(imageInPieces(bytes));
-				const data = await this.helpers.prepareBinaryData(file, 'one.png', 'image/png');
-				items.push({ json: {}, binary: { data }, pairedItem: { item: 0 } });
-			}
-			return [items];
-		},
-	},
+	'bench.files': smallNode('files', async function () {
+		const { count, bytes } = this.getInputData()[0]!.json as { count: number; bytes: number };
+		const items = [];
+		for (let item = 0; item < count; item += 1) {
+			const file = Readable.from(imageInPieces(bytes));
+			const data = await this.helpers.prepareBinaryData(file, 'one.png', 'image/png');
+			items.push({ json: {}, binary: { data }, pairedItem: { item: 0 } });
+		}
+		return [items];
+	}),
 };

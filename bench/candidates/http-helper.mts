@@ -11,7 +11,7 @@ import type {
 	IExecuteFunctions,
 	IHttpRequestOptions,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
+import { smallNode, type BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import { createHost } from '../../harness/engine/host.mjs';
 import { pooled } from '../../harness/pooled.mjs';
 import { MODEL, type Candidate, type Prepare, type Work } from '../work.mjs';
@@ -103,24 +103,14 @@ function bareNode(
 	requests: (context: IExecuteFunctions) => Request,
 	workNow: () => Work,
 ): BuiltInNode {
-	return {
-		description: {
-			name: 'bare',
-			displayName: 'bare',
-			description: 'bare',
-			group: ['transform'],
-			version: [1],
-			defaults: { name: 'bare' },
-			inputs: ['main'],
-			outputs: ['main'],
-			credentials: [{ name: 'mediaGatewayApi', required: true }],
-			properties: [],
-		} as unknown as BuiltInNode['description'],
-		async execute() {
+	return smallNode(
+		'bare',
+		async function () {
 			await execute(this, base, workNow(), requests(this));
 			return [this.getInputData().map(({ json }, item) => ({ json, pairedItem: { item } }))];
 		},
-	};
+		{ credentials: [{ name: 'mediaGatewayApi', required: true }] },
+	);
 }
 
 export async function httpHelper({ candidate, url, key }: Prepare): Promise<Candidate> {

@@ -6,7 +6,7 @@ import { readMessage } from './message';
 import { responseHint, unfinished } from './responseHint';
 import { type GatewayError, type Problem, unknownOutcome } from '../protocol/gatewayError';
 
-export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
+type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
 
 /** The model's response, in the terms of the AI Node SDK. */
 export interface ChatResponse {

@@ -16,7 +16,7 @@ import { readStreamedResponse } from './streamedResponse';
 import { keepTurn, restoreTurns, type StoredTurn } from './thinkingHistory';
 
 /** What a chat needs of its run's gateway. */
-export interface ChatGateway {
+interface ChatGateway {
 	account: Account;
 	clock: Pick<Clock, 'now'>;
 	payer(own: SendOnceOverrides): Payer;
@@ -28,7 +28,7 @@ export interface ChatGateway {
 const PATIENCE_MS = 30_000;
 
 /** How the response to a message arrives. */
-export interface MessageCall {
+interface MessageCall {
 	/** Signals that each end the call. */
 	signals: AbortSignal[];
 	/** Called with the text as soon as it arrives. */

@@ -6,7 +6,7 @@ import { TooLargeError, type ResponseBody } from '../wire/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
 import { isByteStream } from '../../util/byteStream';
 
-export interface StreamOptions {
+interface StreamOptions {
 	/** Called with the text as soon as it arrives. */
 	onText?: (text: string) => void;
 	/** Called with each part of the response; some gateways send a ping between them. */

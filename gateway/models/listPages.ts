@@ -8,7 +8,7 @@ import { parseUrl } from '../../util/parseUrl';
 export const MOST_PAGES = 20;
 
 /** The pages of a list so far. */
-export interface PagesSoFar {
+interface PagesSoFar {
 	pages: number;
 	/** The number of their entries. */
 	count: number;

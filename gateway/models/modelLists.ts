@@ -92,7 +92,7 @@ function isListing(plan: FreePlan, { json, text }: HttpResponse): boolean {
 const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 
 /** What the lists of a run share with its other requests. */
-export interface ListContext {
+interface ListContext {
 	account: Account;
 	clock: Pick<Clock, 'sleep'>;
 	client: Pick<Client, 'request'>;
@@ -101,7 +101,7 @@ export interface ListContext {
 }
 
 /** Which list is requested; `any`: the names if there is no media list. */
-export type ListName = 'media' | 'names' | 'any';
+type ListName = 'media' | 'names' | 'any';
 
 /** The lists of a gateway's models, as a run requests them. */
 export class ModelLists {

@@ -15,7 +15,7 @@ import { isQuotaRefusal } from '../responses/quota';
 import type { RateLimiter, StartedRequest } from './rateLimiter';
 import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
 
-export interface ClientOptions {
+interface ClientOptions {
 	/** Sends a plan once, unless a request brings a sender of its own. */
 	sendOnce: SendOnce;
 	limiter: RateLimiter;
@@ -50,7 +50,7 @@ const refusalFor = (pauseMs: number): Outcome => ({
 	json: undefined,
 });
 
-export interface RequestOptions {
+interface RequestOptions {
 	/** The sender of this request's attempts. */
 	sendOnce?: SendOnce;
 }

@@ -3,7 +3,7 @@ import { AccountRate, LATE_TIMER_MS, type StartedRequest, type WaitingRun } from
 
 export type { StartedRequest } from './accountRate';
 
-export interface RateLimiterOptions {
+interface RateLimiterOptions {
 	/** The maximum number of requests in flight. */
 	concurrency: number;
 	/**

@@ -14,7 +14,7 @@ export const LONGEST_RETRY_AFTER_MS = 300_000;
 export const MOST_FREE_TRIES = 6;
 export const MOST_RATE_REFUSALS = 15;
 
-export type Decision =
+type Decision =
 	| { again: false }
 	/** `rateLimited`: the rate limiter makes the pause, for all requests to the gateway. */
 	| { again: true; afterMs: number; rateLimited: boolean };
@@ -94,10 +94,7 @@ export function backoffMs(attempt: number, random: number): number {
 }
 
 /** The pause of a response's `Retry-After`, and whether it is too long to be waited for. */
-export function retryAfter(
-	outcome: Outcome,
-	nowMs: number,
-): { pauseMs: number; isTooLong: boolean } {
+function retryAfter(outcome: Outcome, nowMs: number): { pauseMs: number; isTooLong: boolean } {
 	const pauseMs = requestedPauseMs(outcome, nowMs) ?? 0;
 	return { pauseMs, isTooLong: pauseMs > LONGEST_RETRY_AFTER_MS };
 }

@@ -46,9 +46,9 @@ export type AsyncFlag = (typeof CHOICES.asyncFlag)[number];
  * The ways to send an edit: as a form, as JSON, as JSON with a list of images, and in the JSON of a
  * generation (docs/protocol.md, "Edit").
  */
-export type EditFormat = (typeof CHOICES.editFormat)[number];
+type EditFormat = (typeof CHOICES.editFormat)[number];
 
-export type Header = Record<'name' | 'value', string>;
+type Header = Record<'name' | 'value', string>;
 
 const NO_ADDRESS: ApiAddress = { url: '', version: '/v1', query: '' };
 

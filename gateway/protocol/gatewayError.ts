@@ -27,7 +27,7 @@ export interface Problem {
 }
 
 /** What an error means, where code decides by it; all others are for people to read. */
-export type ErrorCode =
+type ErrorCode =
 	/** The request may have been accepted, and is never sent again automatically. */
 	| 'outcomeUnknown'
 	/** The task has failed or was canceled. */

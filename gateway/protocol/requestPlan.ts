@@ -185,7 +185,7 @@ export const IMAGE_LIST = 'images';
 const INLINE_STYLES = { json: 'typed', images: 'listed', generations: 'address' } as const;
 
 /** What the credential says about the gateway's edits. */
-export type EditStyle = Pick<Credential, 'editFormat' | 'imageFieldName'>;
+type EditStyle = Pick<Credential, 'editFormat' | 'imageFieldName'>;
 
 const USUAL_STYLE: EditStyle = { editFormat: 'form', imageFieldName: IMAGE_FIELD };
 

@@ -24,7 +24,7 @@ const ENDPOINT =
 const VERSION = /\/v\d+(\.\d+)?((alpha|beta|preview)\d*)?(?=\/|$)/i;
 
 /** An address of a response, which may be relative; the protocol's paths lie below the gateway's. */
-export const fromGateway = (address: string, baseUrl: string): URL | undefined =>
+const fromGateway = (address: string, baseUrl: string): URL | undefined =>
 	parseUrl(address.startsWith('/v1/') ? baseUrl + address : address, `${baseUrl}/`);
 
 /** The full http(s) address of an image, which may be relative to the gateway's own. */

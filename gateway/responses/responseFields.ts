@@ -72,8 +72,8 @@ const ADDRESS_HEADERS = ['location', 'operation-location'];
 
 const ALL_IDS = [...FIELDS.taskId, ...FIELDS.id];
 /** Objects around a task; those around its result can also be around a task. */
-export const { AROUND_TASK, AROUND } = inAllSpellings({
-	AROUND_TASK: ['data', 'task', 'tasks', 'job'],
+const { AROUND_TASK } = inAllSpellings({ AROUND_TASK: ['data', 'task', 'tasks', 'job'] });
+export const { AROUND } = inAllSpellings({
 	AROUND: ['data', 'task', 'tasks', 'job', 'result', 'output', 'response', 'task_result'],
 });
 

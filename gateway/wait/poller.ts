@@ -41,7 +41,7 @@ export type WaitEnd =
 	 */
 	| { kind: 'deadline'; state?: TaskState; error?: GatewayError };
 
-export interface PollerOptions<T = Task> {
+interface PollerOptions<T = Task> {
 	clock: Clock;
 	/**
 	 * Polls a task once. Throws only CanceledInQueue, or the reason why the run was stopped.

@@ -41,7 +41,7 @@ export interface Attempt {
 }
 
 /** What sends a plan once. */
-export interface SendOnceOptions {
+interface SendOnceOptions {
 	account: Account;
 	limits: Pick<RunLimits, 'timeoutMs' | 'maxResponseBytes'>;
 	requests: Requests;
@@ -57,7 +57,7 @@ export interface SendOnceOptions {
 }
 
 /** Reads the body of a response to its end. */
-export type ReadBody = (response: WireResponse, reading?: Reading) => Promise<ResponseBody>;
+type ReadBody = (response: WireResponse, reading?: Reading) => Promise<ResponseBody>;
 
 /** Options that some requests have in place of the run's. */
 export type SendOnceOverrides = Partial<Pick<SendOnceOptions, 'requests' | 'read'>>;

@@ -17,7 +17,7 @@ export function hooksFor(
 		id: workflow.id,
 		name: workflow.name ?? '',
 		active: false,
-	} as unknown as N8n.IWorkflowBase);
+	} as WorkflowJson & N8n.IWorkflowBase);
 	hooks.addHandler('nodeExecuteBefore', (node: string) => {
 		onProgress?.({ type: 'nodeStarted', node });
 	});
@@ -37,7 +37,7 @@ const address = 'http://127.0.0.1:9';
  * @param given what differs from execution to execution
  */
 export function additionalDataFor(
-	given: Record<string, unknown>,
+	given: Partial<N8n.IWorkflowExecuteAdditionalData>,
 ): N8n.IWorkflowExecuteAdditionalData {
 	return {
 		...given,
@@ -59,5 +59,5 @@ export function additionalDataFor(
 		webhookTestBaseUrl: `${address}/webhook-test`,
 		mcpBaseUrl: `${address}/mcp`,
 		mcpTestBaseUrl: `${address}/mcp-test`,
-	} as unknown as N8n.IWorkflowExecuteAdditionalData;
+	} as N8n.IWorkflowExecuteAdditionalData;
 }

@@ -21,21 +21,27 @@ export interface BuiltInNode {
 	): Promise<INodeExecutionData[][] | EngineRequest>;
 }
 
-interface Shape {
+interface Shape extends Pick<INodeTypeDescription, 'credentials'> {
 	versions?: number[];
 	group?: 'trigger' | 'transform';
-	inputs?: string[];
-	outputs?: string[];
+	inputs?: INodeTypeDescription['inputs'];
+	outputs?: INodeTypeDescription['outputs'];
 	properties?: Array<Partial<INodeProperties> & Pick<INodeProperties, 'name'>>;
 }
 
-function node(name: string, execute: BuiltInNode['execute'], shape: Shape = {}): BuiltInNode {
+/** A node type of a few lines, for examples, tests and benchmarks. */
+export function smallNode(
+	name: string,
+	execute: BuiltInNode['execute'],
+	shape: Shape = {},
+): BuiltInNode {
 	const {
 		versions = [1],
 		group = 'transform',
 		inputs,
 		outputs = ['main'],
 		properties = [],
+		credentials,
 	} = shape;
 	return {
 		description: {
@@ -47,13 +53,14 @@ function node(name: string, execute: BuiltInNode['execute'], shape: Shape = {}):
 			defaults: { name },
 			inputs: inputs ?? (group === 'trigger' ? [] : ['main']),
 			outputs,
+			credentials,
 			properties: properties.map((property) => ({
 				displayName: property.name,
 				type: 'string',
 				default: '',
 				...property,
 			})),
-		} as INodeTypeDescription,
+		},
 		execute,
 	};
 }
@@ -95,7 +102,7 @@ async function splitOut(this: IExecuteFunctions): Promise<INodeExecutionData[][]
 async function ifEqual(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const outputs: [INodeExecutionData[], INodeExecutionData[]] = [[], []];
 	this.getInputData().forEach((given, item) => {
-		const { conditions } = this.getNodeParameter('conditions', item) as unknown as {
+		const { conditions } = this.getNodeParameter('conditions', item) as {
 			conditions: Array<{ leftValue: unknown; rightValue: unknown }>;
 		};
 		const isTrue = conditions.every(({ leftValue, rightValue }) => leftValue === rightValue);
@@ -140,14 +147,14 @@ async function agent(
 }
 
 export const builtInNodeTypes: Record<string, BuiltInNode> = {
-	'n8n-nodes-base.manualTrigger': node('manualTrigger', passOn, { group: 'trigger' }),
-	'n8n-nodes-base.executeWorkflowTrigger': node('executeWorkflowTrigger', passOn, {
+	'n8n-nodes-base.manualTrigger': smallNode('manualTrigger', passOn, { group: 'trigger' }),
+	'n8n-nodes-base.executeWorkflowTrigger': smallNode('executeWorkflowTrigger', passOn, {
 		group: 'trigger',
 		versions: [1, 1.1],
 		properties: [{ name: 'inputSource', default: 'passthrough' }],
 	}),
-	'n8n-nodes-base.noOp': node('noOp', passOn),
-	'n8n-nodes-base.set': node('set', set, {
+	'n8n-nodes-base.noOp': smallNode('noOp', passOn),
+	'n8n-nodes-base.set': smallNode('set', set, {
 		versions: [3, 3.1, 3.2, 3.3, 3.4],
 		properties: [
 			{ name: 'mode', default: 'manual' },
@@ -156,7 +163,7 @@ export const builtInNodeTypes: Record<string, BuiltInNode> = {
 			{ name: 'options', type: 'json', default: {} },
 		],
 	}),
-	'n8n-nodes-base.splitOut': node('splitOut', splitOut, {
+	'n8n-nodes-base.splitOut': smallNode('splitOut', splitOut, {
 		properties: [
 			{ name: 'fieldToSplitOut' },
 			{ name: 'include', default: 'noOtherFields' },
@@ -175,16 +182,16 @@ export const builtInNodeTypes: Record<string, BuiltInNode> = {
 			},
 		],
 	}),
-	'n8n-nodes-base.if': node('if', ifEqual, {
+	'n8n-nodes-base.if': smallNode('if', ifEqual, {
 		versions: [2.2],
 		outputs: ['main', 'main'],
 		properties: [{ name: 'conditions', type: 'json', default: {} }],
 	}),
-	'test.items': node('items', giveItems, {
+	'test.items': smallNode('items', giveItems, {
 		group: 'trigger',
 		properties: [{ name: 'items', type: 'json', default: '[]' }],
 	}),
-	'test.agent': node('agent', agent, {
+	'test.agent': smallNode('agent', agent, {
 		inputs: ['main', 'ai_tool'],
 		properties: [{ name: 'args', type: 'json', default: '{}' }, { name: 'through' }],
 	}),

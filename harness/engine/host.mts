@@ -63,11 +63,14 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		inputData?: Items,
 	): Promise<N8n.ExecuteWorkflowData> {
 		if (!info.code) throw new Error('The host runs sub-workflows that are given as code only.');
-		const child = await host.run(info.code as unknown as WorkflowJson, {
-			input: inputData,
-			mode: 'trigger',
-			onProgress: options.onSubProgress,
-		});
+		const child = await host.run(
+			{ ...info.code },
+			{
+				input: inputData,
+				mode: 'trigger',
+				onProgress: options.onSubProgress,
+			},
+		);
 		options.onSubExecution?.(child);
 		if (child.status === 'waiting') parkedChildren.set(child.executionId, child);
 		// As n8n does it: what was stored of the error is made one again.
@@ -126,8 +129,12 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			executionId,
 			workflowId: workflow.id,
 			restartExecutionId: stored ? executionId : undefined,
-			sendDataToUI: (_type: string, { messages }: { messages: unknown[] }) =>
-				messages.forEach((message) => onConsole?.(message)),
+			sendDataToUI: (_type: string, data) =>
+				[data]
+					.flat()
+					.forEach(({ messages }) =>
+						(messages as unknown[]).forEach((message) => onConsole?.(message)),
+					),
 			executeWorkflow: async (
 				info: N8n.IExecuteWorkflowInfo,
 				_additionalData: unknown,
@@ -148,7 +155,13 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 				startNode: start,
 				triggerToStartFrom: input && {
 					name: start.name,
-					data: { data: { main: [throughStorage(input)] } } as unknown as N8n.ITaskData,
+					data: {
+						data: { main: [throughStorage(input)] },
+						startTime: 0,
+						executionTime: 0,
+						executionIndex: 0,
+						source: [],
+					},
 				},
 			});
 		}
@@ -240,4 +253,4 @@ const errorOfCrash = {
 	},
 	startup: { name: 'Error', message: 'OTel settings not yet initialized' },
 	stop: { name: 'ManualExecutionCancelledError', message: 'The execution was cancelled manually' },
-} as unknown as Record<Exclude<Crash, 'output' | 'queued'>, N8n.ExecutionError>;
+} as Record<Exclude<Crash, 'output' | 'queued'>, N8n.ExecutionError>;

@@ -18,7 +18,7 @@ export class HostNodeTypes implements N8n.INodeTypes {
 
 	getByNameAndVersion(type: string, version?: number): N8n.INodeType {
 		const builtIn = this.builtIn[type];
-		if (builtIn) return builtIn as unknown as N8n.INodeType;
+		if (builtIn) return builtIn;
 		const [packageName, name] = type.split('.');
 		if (packageName === this.loader.packageName && name) {
 			if (name in this.loader.nodeTypes) {

@@ -24,7 +24,7 @@ import { nodeError } from '../shared/run/nodeErrors';
 import type { Run } from '../shared/run/runContext';
 
 /** The parts that all copies of a model share; each copy has its own tools. */
-export interface Session {
+interface Session {
 	run: Run;
 	settings: MessageSettings;
 	messenger: Messenger;

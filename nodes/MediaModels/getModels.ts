@@ -15,7 +15,7 @@ export interface ModelFilters {
 }
 
 /** How a model becomes an item: `rowOf` or `rawOf`; with JSONC, one item has the text of all. */
-export interface ModelOutput {
+interface ModelOutput {
 	format: 'json' | 'jsonc';
 	itemOf: (record: ModelRecord) => IDataObject;
 }

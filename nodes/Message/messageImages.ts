@@ -9,7 +9,7 @@ import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameter
 import type { Run } from '../shared/run/runContext';
 
 /** An image or a document of a message. */
-export interface MessageFile {
+interface MessageFile {
 	/** Its block, with the digest of its bytes in their place. */
 	block: JsonObject;
 	/** Its bytes, which are read as they are sent; undefined for one at an address. */

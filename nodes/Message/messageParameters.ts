@@ -197,7 +197,7 @@ export const readInputKind = (item: ItemParameters): (typeof INPUTS)[number] =>
 	item.choice('input', 'Input', INPUTS);
 
 /** The request of an item before its files are read. */
-export interface MessageDraft {
+interface MessageDraft {
 	settings: MessageSettings;
 	/** The conversation so far. */
 	history: Turn[];

@@ -1,9 +1,8 @@
 /** Runs one node, or a chain of them, on items that may carry files, and looks at raw requests. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
+import { smallNode, type BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import type { Host, RunOptions, RunResult } from '../../harness/engine/host.mjs';
 import { NODE, oneRequest, type Settings } from './workbench.mjs';
 
@@ -29,19 +28,9 @@ const stocks: Given[][] = [];
  * the files lie wherever the mode of the host puts them.
  */
 export const filesNode: Record<string, BuiltInNode> = {
-	'test.files': {
-		description: {
-			name: 'files',
-			displayName: 'files',
-			description: 'files',
-			group: ['trigger'],
-			version: [1],
-			defaults: { name: 'files' },
-			inputs: [],
-			outputs: ['main'],
-			properties: [{ name: 'stock', displayName: 'stock', type: 'number', default: 0 }],
-		} as unknown as N8n.INodeTypeDescription,
-		async execute(this: IExecuteFunctions) {
+	'test.files': smallNode(
+		'files',
+		async function () {
 			const given = stocks[this.getNodeParameter('stock', 0) as number] ?? [];
 			const items = given.map(async ({ json = {}, files = {}, binary: odd = {} }, item) => {
 				const binary = { ...odd } as N8n.IBinaryKeyData;
@@ -53,7 +42,8 @@ export const filesNode: Record<string, BuiltInNode> = {
 			});
 			return [await Promise.all(items)];
 		},
-	},
+		{ group: 'trigger', properties: [{ name: 'stock', type: 'number', default: 0 }] },
+	),
 };
 
 type Step = { type: string; parameters?: object; settings?: Settings; name?: string };
@@ -91,21 +81,26 @@ export async function runChain(
 }
 
 /** The error that ended a run, with the advice that the user reads below it. */
-export function errorOf(result: RunResult): {
+export function errorOf(result: Pick<RunResult, 'error'>): {
 	message: string;
 	description: string;
 	/** The lines under *Error details*. */
 	messages: string[];
+	context: N8n.IDataObject;
+	details: N8n.IDataObject;
 	itemIndex?: unknown;
 } {
 	const error = result.error as
 		| (N8n.ExecutionError & { context: N8n.IDataObject; messages?: string[] })
 		| undefined;
+	const context = error?.context ?? {};
 	return {
 		message: error?.message ?? '',
 		description: String(error?.description ?? ''),
 		messages: error?.messages ?? [],
-		itemIndex: error?.context?.itemIndex,
+		context,
+		details: (context.details ?? {}) as N8n.IDataObject,
+		itemIndex: context.itemIndex,
 	};
 }
 

@@ -196,7 +196,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 				nodes,
 				connections: { Start: to('Prompts'), Prompts: to('Generate') },
 				settings: {},
-			} as unknown as Workflow;
+			} as Workflow;
 			const { gateway } = real;
 			gateway.reset();
 			gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'b fox' }]);

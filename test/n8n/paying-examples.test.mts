@@ -116,13 +116,11 @@ async function pageShows(address: string, text: string): Promise<boolean> {
 		await server.deactivate(id);
 	});
 
-	it.each([
-		['Yes', 'Here it is', 1],
-		['No', 'Nothing was generated', 0],
-	])('approve-the-price: the price, then %s', async (choice, page, paid) => {
-		const id = await store('approve-the-price');
+	/** Orders an image by the form of an example. @returns the page of its execution, which waits */
+	async function orderByForm(example: string) {
+		const id = await store(example);
 		await server.activate(id);
-		const { webhookId } = readExample('approve-the-price').nodes.find(({ type }) =>
+		const { webhookId } = readExample(example).nodes.find(({ type }) =>
 			type.endsWith('.formTrigger'),
 		);
 		const address = `${server.url}/form/${webhookId}`;
@@ -133,7 +131,14 @@ async function pageShows(address: string, text: string): Promise<boolean> {
 			await fetch(address, { method: 'POST', body: order })
 		).json()) as Json;
 		const waiting = String(formWaitingUrl).replace('localhost', '127.0.0.1');
-		const shows = async (text: string) => await pageShows(waiting, text);
+		return { id, waiting, shows: async (text: string) => await pageShows(waiting, text) };
+	}
+
+	it.each([
+		['Yes', 'Here it is', 1],
+		['No', 'Nothing was generated', 0],
+	])('approve-the-price: the price, then %s', async (choice, page, paid) => {
+		const { id, waiting, shows } = await orderByForm('approve-the-price');
 		expect(await shows('Estimated cost: 0.04')).toBe(true);
 		expect(gateway.paid).toBe(0);
 		const approval = new FormData();
@@ -148,20 +153,7 @@ async function pageShows(address: string, text: string): Promise<boolean> {
 		['Yes', 'Published', 1],
 		['No', 'Not published', 0],
 	])('approve-the-image: the image, then %s', async (choice, page, published) => {
-		const id = await store('approve-the-image');
-		await server.activate(id);
-		const { webhookId } = readExample('approve-the-image').nodes.find(({ type }) =>
-			type.endsWith('.formTrigger'),
-		);
-		const address = `${server.url}/form/${webhookId}`;
-		await answerOf(address);
-		const order = new FormData();
-		order.append('field-0', 'a fox');
-		const { formWaitingUrl } = (await (
-			await fetch(address, { method: 'POST', body: order })
-		).json()) as Json;
-		const waiting = String(formWaitingUrl).replace('localhost', '127.0.0.1');
-		const shows = async (text: string) => await pageShows(waiting, text);
+		const { id, waiting, shows } = await orderByForm('approve-the-image');
 		expect(await shows('Publish it?')).toBe(true);
 		expect(await shows(`<img src="${gateway.url}`)).toBe(true);
 		expect(gateway.paid).toBe(1);

@@ -70,8 +70,7 @@ describe('the openai package', () => {
 });
 
 describe('the @anthropic-ai/sdk package', () => {
-	const shown = { type: 'adaptive', display: 'summarized' };
-	const thinking = shown as unknown as Anthropic.ThinkingConfigParam;
+	const thinking: Anthropic.ThinkingConfigParam = { type: 'adaptive', display: 'summarized' };
 
 	test('sends a message', async () => {
 		const reply = await messages.messages.create({

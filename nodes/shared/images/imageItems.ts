@@ -33,7 +33,7 @@ import { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 
 /** The facts about the images of one item. */
-export interface ImageFacts extends RequestFacts, Partial<Task> {
+interface ImageFacts extends RequestFacts, Partial<Task> {
 	/** Unix seconds. */
 	created?: number;
 	status?: string;

@@ -19,7 +19,7 @@ import { downloadSource } from './download';
 import { imageRefsIn, type ImageRef } from './imageRefs';
 
 /** A file of an item. */
-export interface ItemFile {
+interface ItemFile {
 	/** Its binary data. */
 	binary: unknown;
 	/** Its name in errors. */
@@ -27,7 +27,7 @@ export interface ItemFile {
 }
 
 /** A file that is sent as part of a request. */
-export interface Upload extends ItemFile {
+interface Upload extends ItemFile {
 	/** The name of its part in the form. */
 	part: string;
 	/** Whether it must be an image. */
@@ -192,9 +192,10 @@ export function fileFrom(item: ItemParameters, file: FileRef, parameter: string)
 	// `$binary` has all fields of a file except its bytes, if they are in memory.
 	const files = Object.values(item.files());
 	const known = Object.entries(file);
-	const own = files.find((binary) =>
-		known.every(([name, part]) => (binary as unknown as JsonObject)[name] === part),
-	);
+	const own = files.find((binary) => {
+		const parts: JsonObject = { ...binary };
+		return known.every(([name, part]) => parts[name] === part);
+	});
 	if (known.length > 0 && own !== undefined) return { binary: own, label };
 	throw item.invalid(parameter, A_FILE, file, FILE_ADVICE);
 }
@@ -223,7 +224,7 @@ export async function openFile(
 				'n8n deletes files together with the execution that created them.',
 			);
 		});
-		yield* stream as unknown as ByteStream;
+		yield* stream as ByteStream;
 	};
 	const { size, start, digest } = await inspect(run, open);
 	const detected = detectImageType(start) ?? (orPdf ? detectPdf(start) : undefined);

@@ -130,7 +130,7 @@ function currentFields(modelParameters: unknown): ResourceMapperField[] {
 	const schema = isJsonObject(modelParameters) ? modelParameters.schema : undefined;
 	if (!Array.isArray(schema)) return [];
 	const fields = schema.filter((field) => isJsonObject(field) && typeof field.id === 'string');
-	return structuredClone(fields) as unknown as ResourceMapperField[];
+	return structuredClone(fields) as ResourceMapperField[];
 }
 
 function asField(name: string, values: AllowedValue[]): ResourceMapperField {

@@ -274,7 +274,7 @@ export class ItemParameters extends ValueReader {
 		const { json, binary } = this.input ?? {};
 		const inJson = isJsonObject(json?._files) ? json._files : {};
 		const moved = Object.entries(inJson).filter(([, file]) => isJsonObject(file));
-		return { ...(Object.fromEntries(moved) as unknown as Record<string, IBinaryData>), ...binary };
+		return { ...(Object.fromEntries(moved) as Record<string, IBinaryData>), ...binary };
 	}
 
 	/**

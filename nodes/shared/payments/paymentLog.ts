@@ -40,6 +40,13 @@ import {
 import { keepOnly, openPayments } from './storedPayments';
 import { digestOf } from '../../../util/digest';
 
+/** What the record of payments asks n8n for. */
+type PaymentContext = Parameters<typeof isTool>[0] &
+	Parameters<typeof runIndexOf>[0] &
+	Parameters<typeof openPayments>[0] &
+	Pick<IExecuteFunctions, 'getInputData'> &
+	Partial<Pick<IExecuteFunctions, 'getMode'>>;
+
 /**
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
  * execution. The result of an earlier payment is used again by
@@ -98,7 +105,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 *   costs less than its absence
 	 */
 	constructor(
-		private readonly context: IExecuteFunctions,
+		private readonly context: PaymentContext,
 		choices: unknown,
 		private readonly readFacts: (itemIndex: number) => RequestFacts = () => ({}),
 		resendsUnknown = false,

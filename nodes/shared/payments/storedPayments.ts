@@ -19,7 +19,7 @@ interface StoredRecord {
 }
 
 /** The payments of a node, and what holds for a request that isn't among them. */
-export interface OpenedPayments {
+interface OpenedPayments {
 	/** The list itself, as simultaneous calls of a tool share it. */
 	payments: Payment[];
 	/** The problem of a request without a payment, if it may have been paid for. */
@@ -33,7 +33,8 @@ export interface OpenedPayments {
  * @param isKept whether a payment can still be used; the others are removed
  */
 export function openPayments(
-	context: IExecuteFunctions,
+	context: Pick<IExecuteFunctions, 'getContext' | 'getExecutionId'> &
+		Parameters<typeof addHints>[0],
 	isKept: (payment: Payment) => boolean,
 ): OpenedPayments {
 	const store = context.getContext('node') as { [KEY]?: unknown };

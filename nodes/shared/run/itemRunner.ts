@@ -8,7 +8,7 @@ import { reasonIn } from './failureReasons';
 import type { Run } from './runContext';
 
 /** Executes a prepared item. */
-export type ExecuteItem = () => Promise<INodeExecutionData[]>;
+type ExecuteItem = () => Promise<INodeExecutionData[]>;
 
 /** The steps of a node for all of its items. */
 export interface ItemSteps {

@@ -4,6 +4,7 @@ import type {
 	INode,
 	INodeExecutionData,
 	IPairedItemData,
+	IWorkflowBase,
 	IWorkflowSettings,
 } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
@@ -59,7 +60,9 @@ export function subWorkflow(
 		typeVersion: 1.1,
 		parameters: { inputSource: 'passthrough' },
 	});
-	const placed = [start, ...nodes].map((node, index) => ({ ...node, position: [200 * index, 0] }));
+	const placed = [start, ...nodes].map(
+		(node, index): INode => ({ ...node, position: [200 * index, 0] }),
+	);
 	const all = { [START]: [[nodes[0]?.name ?? '']], ...wires };
 	const to = (node: string) => ({ node, type: n8n.NodeConnectionTypes.Main, index: 0 });
 	const connections = Object.fromEntries(
@@ -68,8 +71,14 @@ export function subWorkflow(
 			{ main: outputs.map((names) => names.map(to)) },
 		]),
 	);
-	const code = { name, active: false, nodes: placed, connections, settings };
-	return { code: code as unknown as IExecuteWorkflowInfo['code'] };
+	const code: Partial<IWorkflowBase> = {
+		name,
+		active: false,
+		nodes: placed,
+		connections,
+		settings,
+	};
+	return { code: code as IExecuteWorkflowInfo['code'] };
 }
 
 /** A sub-execution that has ended, or is suspended. */

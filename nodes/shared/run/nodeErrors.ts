@@ -116,7 +116,7 @@ function lineOf(payment: UnreturnedPayment): [heading: string, text: string] {
 }
 
 /** How a person knows an input item. */
-export type NameOfRow = (itemIndex: number) => string;
+type NameOfRow = (itemIndex: number) => string;
 
 /** The names of input items by what is known of them. */
 export const rowNamesOf =
@@ -188,7 +188,7 @@ export function finalError(
 }
 
 /** Where an error comes from. */
-export interface ErrorSource {
+interface ErrorSource {
 	/** Undefined if it is about the whole run. */
 	itemIndex?: number;
 	known?: KnownItems;

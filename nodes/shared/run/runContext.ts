@@ -40,7 +40,11 @@ export const isStopped = (context: IExecuteFunctions): boolean =>
  * binary data. Newer versions of n8n run a tool as an ordinary node, with another destination of
  * its log.
  */
-export function isTool(context: IExecuteFunctions): boolean {
+export function isTool(context: {
+	getNode(): Partial<INode>;
+	/** n8n 1 has none. */
+	isToolExecution?(): boolean;
+}): boolean {
 	const { type, rewireOutputLogTo } = context.getNode();
 	// n8n 1 only gives the type of a tool another name.
 	const isNamed = rewireOutputLogTo === 'ai_tool' || type?.endsWith('Tool') === true;
@@ -48,7 +52,7 @@ export function isTool(context: IExecuteFunctions): boolean {
 }
 
 /** The number of earlier runs of this node in this execution, as in a loop. */
-export function runIndexOf(context: IExecuteFunctions): number {
+export function runIndexOf(context: { getWorkflowDataProxy(itemIndex: number): object }): number {
 	const { $runIndex } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
 	return $runIndex ?? 0;
 }
@@ -87,7 +91,7 @@ async function loadCredential(context: IExecuteFunctions): Promise<ICredentialDa
 }
 
 /** What a run needs of its gateway beside the limits. */
-export type RunOptions = Pick<Ports<number>, 'journal' | 'pollIntervalMs' | 'needsKey'>;
+type RunOptions = Pick<Ports<number>, 'journal' | 'pollIntervalMs' | 'needsKey'>;
 
 /** Opens a run, with a gateway for all its items. */
 export async function openRun(
@@ -135,7 +139,7 @@ const LONGEST_HINT = 1000;
  * @param type their color in the editor
  */
 export function addHints(
-	context: IExecuteFunctions,
+	context: Partial<Pick<IExecuteFunctions, 'addExecutionHints'>>,
 	hints: Iterable<string>,
 	type: 'info' | 'warning' = 'warning',
 ): void {

@@ -83,7 +83,7 @@ export function fromItems([first, ...others]: INodeExecutionData[]): StoredWaits
 		(wait): WaitEntry => (wait === null ? { done: { items: [] } } : { wait }),
 	);
 	for (const { json: content, binary } of others) {
-		const { itemIndex, isOpen, json } = content[KEY] as unknown as Result;
+		const { itemIndex, isOpen, json } = content[KEY] as Result;
 		const done = entries[itemIndex]?.done;
 		const item: INodeExecutionData = { json, pairedItem: { item: itemIndex } };
 		if (binary !== undefined) item.binary = binary;

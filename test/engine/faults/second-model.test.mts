@@ -15,7 +15,7 @@ function exampleFor(prompt: string, size: string): WorkflowJson {
 		if (name === 'Prompts') parameters.jsonOutput = JSON.stringify({ rows: [{ prompt, size }] });
 		if (name === 'First model') Object.assign(parameters.options as object, { maxWait: 10 });
 	}
-	return workflow as unknown as WorkflowJson;
+	return { ...workflow };
 }
 
 const fails = (call: Fault['call'], status: number, more: Partial<Fault> = {}): Fault[] => [

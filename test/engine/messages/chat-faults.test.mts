@@ -246,7 +246,7 @@ describe('only a Stop', () => {
 			const { signal } = caller;
 			const model = await supply();
 			// Straight to the package's model: LangChain has a word of its own for it.
-			const { chatModel } = model as unknown as { chatModel: Inner };
+			const { chatModel } = model as typeof model & { chatModel: Inner };
 			const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }];
 			const asking =
 				way === 'invoke'

@@ -1,25 +1,14 @@
 /** A root node that asks the chat model under test, for tests that look at it from outside. */
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
+import { smallNode, type BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
 import type { WorkflowJson } from '../../../harness/engine/host.mjs';
 import { NODE, type Settings } from '../workbench.mjs';
 
 export const chatRoot: Record<string, BuiltInNode> = {
-	'test.chatRoot': {
-		description: {
-			name: 'chatRoot',
-			displayName: 'chatRoot',
-			description: 'chatRoot',
-			group: ['transform'],
-			version: [1],
-			defaults: { name: 'chatRoot' },
-			inputs: ['main', { type: 'ai_languageModel', maxConnections: 1 }],
-			outputs: ['main'],
-			properties: [{ name: 'way', displayName: 'way', type: 'string', default: 'invoke' }],
-		} as unknown as N8n.INodeTypeDescription,
-		async execute(this: IExecuteFunctions) {
+	'test.chatRoot': smallNode(
+		'chatRoot',
+		async function () {
 			try {
 				const model = (await this.getInputConnectionData('ai_languageModel', 0)) as BaseChatModel;
 				let text = '';
@@ -33,7 +22,11 @@ export const chatRoot: Record<string, BuiltInNode> = {
 				return [[{ json: { error: message }, pairedItem: { item: 0 } }]];
 			}
 		},
-	},
+		{
+			inputs: ['main', { type: 'ai_languageModel', maxConnections: 1 }],
+			properties: [{ name: 'way', default: 'invoke' }],
+		},
+	),
 };
 
 /** Start → root, with the chat model hanging on it. The root is called `Node`. */

@@ -125,12 +125,11 @@ describe('Output Content as JSON', () => {
 		async (_, body, text, words) => {
 			respond = () => body;
 			const stopped = await ask({ options }, retry);
-			const { message, description } = errorOf(stopped);
+			const { message, description, details } = errorOf(stopped);
 			expect(`${message}\n${description}`).toMatch(words);
 			expect(description).toMatch(/retry doesn't send (it|the message) again/);
 			expect(bodies).toHaveLength(1);
-			const { context } = stopped.error as unknown as { context: { details: object } };
-			expect(context.details).toMatchObject({
+			expect(details).toMatchObject({
 				text,
 				paid: [{ item: 0, note: expect.any(String) }],
 			});

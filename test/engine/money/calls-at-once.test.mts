@@ -1,10 +1,7 @@
 /** An agent that calls one tool several times at once: each call is paid once, and all share a budget. */
 import '../fast-time.mjs';
-import type {
-	IDataObject,
-	IExecuteFunctions,
-	INodeTypeDescription,
-} from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { smallNode } from '../../../harness/engine/built-in-nodes.mjs';
 import { sharedBench } from '../opened.mjs';
 import { byName, MODEL } from '../workbench.mjs';
 
@@ -13,22 +10,9 @@ interface Tool {
 }
 
 /** Calls its tool with all prompts at once, and once more with those that have failed, or with all. */
-const agent = {
-	description: {
-		name: 'agent',
-		displayName: 'agent',
-		description: 'agent',
-		group: ['transform'],
-		version: [1],
-		defaults: { name: 'agent' },
-		inputs: ['main', 'ai_tool'],
-		outputs: ['main'],
-		properties: [
-			{ name: 'prompts', displayName: 'prompts', type: 'json', default: '[]' },
-			{ name: 'askAgain', displayName: 'askAgain', type: 'boolean', default: false },
-		],
-	} as unknown as INodeTypeDescription,
-	async execute(this: IExecuteFunctions) {
+const agent = smallNode(
+	'agent',
+	async function () {
 		const prompts = JSON.parse(this.getNodeParameter('prompts', 0) as string) as string[];
 		const [tool] = (await this.getInputConnectionData('ai_tool', 0)) as [Tool];
 		const ask = async (prompt: string): Promise<string> =>
@@ -45,7 +29,14 @@ const agent = {
 		);
 		return [[{ json: { first, answers } }]];
 	},
-};
+	{
+		inputs: ['main', 'ai_tool'],
+		properties: [
+			{ name: 'prompts', type: 'json', default: '[]' },
+			{ name: 'askAgain', type: 'boolean', default: false },
+		],
+	},
+);
 
 const bench = sharedBench({ host: { extraNodeTypes: { 'test.agent-at-once': agent } } });
 

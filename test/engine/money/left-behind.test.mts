@@ -2,6 +2,7 @@
 import '../fast-time.mjs';
 import { listPayments, type PaymentResult } from '../../../nodes/shared/payments/payment.js';
 import { describeUnreturned } from '../../../nodes/shared/run/nodeErrors.js';
+import { errorOf } from '../one-node.mjs';
 import { sharedBench } from '../opened.mjs';
 import { NODE, workflowOf } from '../workbench.mjs';
 
@@ -10,13 +11,6 @@ const bench = sharedBench();
 const PROMPT = '={{ $json.prompt }}';
 const items = (...prompts: string[]) => prompts.map((prompt) => ({ prompt }));
 
-type Shown = {
-	message: string;
-	description: string;
-	messages: string[];
-	context: { descriptionTemplate?: string; details?: Record<string, unknown> };
-};
-
 test('Image Wait: not the task that has failed, nor one that the gateway does not know', async () => {
 	const [good, failing] = await bench.submit('a fox', 'an owl [fail]');
 	const result = await bench.run(
@@ -24,7 +18,7 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 		{ taskId: '={{ $json.id }}', download: false, maxWait: 60 },
 		[{ id: good }, { id: failing }],
 	);
-	const { description, messages } = result.error as unknown as Shown;
+	const { description, messages } = errorOf(result);
 	expect(description).toMatch(
 		/^1 paid request is recorded with this execution\. Run the node again, or give the IDs to/m,
 	);
@@ -42,8 +36,8 @@ test('Image Wait: a task that has an address is listed with it', async () => {
 	const statusUrl = `/v1/images/generations/${good}`;
 	const parameters = { taskId: '={{ $json.taskId }}', download: false, maxWait: 60 };
 	const tasks = [{ taskId: good, statusUrl }, { taskId: failing }];
-	const { context } = (await bench.run('imageWait', parameters, tasks)).error as unknown as Shown;
-	expect(context.details).toMatchObject({ paid: [{ item: 0, taskId: good, statusUrl }] });
+	const { details } = errorOf(await bench.run('imageWait', parameters, tasks));
+	expect(details).toMatchObject({ paid: [{ item: 0, taskId: good, statusUrl }] });
 });
 
 describe('one refused prompt in a batch', () => {
@@ -58,8 +52,8 @@ describe('one refused prompt in a batch', () => {
 
 	test('the error has its reason, what to click, and the list as lines and as data', async () => {
 		// As an error workflow reads it, after n8n has stored it.
-		const stored = JSON.parse(JSON.stringify((await fail()).error)) as Shown;
-		const { message, description, messages, context } = stored;
+		const stored = { error: JSON.parse(JSON.stringify((await fail()).error)) };
+		const { message, description, messages, context, details } = errorOf(stored);
 		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
 		const [advice, paid, ...others] = description.split('\n');
 		expect(advice).toMatch(/^Check the model/);
@@ -70,8 +64,8 @@ describe('one refused prompt in a batch', () => {
 		expect(paid).toContain("'Execute step' pays for all items again");
 		expect(others).toEqual([]);
 		// The editor shows it as HTML: a break for each line.
-		expect(context.descriptionTemplate!.split('<br>')).toHaveLength(2);
-		const tasks = context.details?.paid as Array<Record<string, unknown>>;
+		expect(String(context.descriptionTemplate).split('<br>')).toHaveLength(2);
+		const tasks = details.paid as Array<Record<string, unknown>>;
 		expect(tasks).toEqual(
 			[0, 2, 3].map((item) => ({ item, taskId: expect.any(String), taskType: 'generation' })),
 		);
@@ -106,7 +100,7 @@ describe('one refused prompt in a batch', () => {
 		const cut = { call: 'submit', kind: 'status', status: 500, match: 'owl' } as const;
 		bench.gateway.setFaults([cut]);
 		const failed = await bench.run('imageGeneration', parameters, prompts);
-		const { description } = failed.error as unknown as Shown;
+		const { description } = errorOf(failed);
 		expect(description).toContain('1 request may have been charged, and a retry sends it again');
 		const before = bench.gateway.count('submit');
 		bench.gateway.setFaults([]);
@@ -117,7 +111,7 @@ describe('one refused prompt in a batch', () => {
 	test('a request of unknown outcome alone is nothing to rescue', async () => {
 		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 500, match: 'owl' }]);
 		const { error } = await bench.run('imageGeneration', parameters, items('an owl'));
-		expect((error as unknown as Shown).context.details).toMatchObject({
+		expect(errorOf({ error }).details).toMatchObject({
 			outcome: 'unknown',
 			paid: [{ item: 0, outcome: 'unknown' }],
 		});
@@ -160,8 +154,8 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 
 test('what looks like HTML in it is shown as it is', async () => {
 	const own = '<b>bold</b>&copy=1 %%PARAMETER%%';
-	const { error } = await bench.run('imageGeneration', { prompt: 'a fox', options: { n: own } });
-	const { description, context } = error as unknown as Shown;
+	const failed = await bench.run('imageGeneration', { prompt: 'a fox', options: { n: own } });
+	const { description, context } = errorOf(failed);
 	expect(description).toContain(own);
 	expect(context.descriptionTemplate ?? '').not.toMatch(/<b>|&copy|%%PARAMETER/);
 });

@@ -2,6 +2,7 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Fault } from '../../../simulator/gateway.mjs';
+import { errorOf } from '../one-node.mjs';
 import { sharedBench } from '../opened.mjs';
 import { NODE } from '../workbench.mjs';
 
@@ -61,10 +62,7 @@ describe('Stop Workflow', () => {
 			asItems(numbered(20)),
 		);
 		expect(result.status).toBe('error');
-		const { message, messages } = result.error as unknown as {
-			message: string;
-			messages: string[];
-		};
+		const { message, messages } = errorOf(result);
 		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
 		const line = /^Item (\d+) \("(number \d+\.)"\): generation task (\S+)$/;
 		const listed = messages.flatMap((text) => [line.exec(text) ?? []]);

@@ -1,5 +1,6 @@
 /** What the error of a batch lists leads to every result that was paid for, and rows and sums agree. */
 import '../fast-time.mjs';
+import { errorOf } from '../one-node.mjs';
 import { sharedBench } from '../opened.mjs';
 import { byName, MODEL, NODE } from '../workbench.mjs';
 
@@ -146,8 +147,7 @@ test('a failed batch of messages lists the responses that a retry returns', asyn
 		{ item: 2, note: 'the response to a message' },
 	]);
 	expect(error?.description).toContain('Retry with currently saved workflow');
-	const { messages } = error as unknown as { messages: string[] };
-	expect(messages).toEqual([
+	expect(errorOf({ error }).messages).toEqual([
 		'Item 1 ("a fox"): the response to a message',
 		'Item 3 ("a hen"): the response to a message',
 	]);

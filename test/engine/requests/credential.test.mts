@@ -65,8 +65,8 @@ describe('the test behind the button', () => {
 		const context = new CredentialTestContext({} as N8n.IWorkflowExecuteAdditionalData);
 		const credential = { id: '1', name: 'c', type: 'mediaGatewayApi', data };
 		return await test.call(
-			context as unknown as N8n.ICredentialTestFunctions,
-			credential as unknown as N8n.ICredentialsDecrypted<N8n.ICredentialDataDecryptedObject>,
+			context,
+			credential as N8n.ICredentialsDecrypted<N8n.ICredentialDataDecryptedObject>,
 		);
 	}
 

@@ -2,9 +2,8 @@
  * The credential in n8n's HTTP Request node ("Predefined Credential Type"), by a stand-in that hands
  * n8n's helper what that node does. test/n8n/http-request.test.mts has the node itself.
  */
-import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
+import { smallNode } from '../../../harness/engine/built-in-nodes.mjs';
 import { opened } from '../opened.mjs';
 import { hostFor, NODE, sendJson, serve, type OwnServer } from '../workbench.mjs';
 
@@ -12,19 +11,9 @@ const KEY = 'sk-embedded-gateway-one';
 const TYPE = 'mediaGatewayApi';
 
 /** What HTTP Request 4.2 hands to n8n's helper, by default with the riskiest of its options. */
-const standIn: BuiltInNode = {
-	description: {
-		name: 'httpRequest',
-		displayName: 'httpRequest',
-		description: 'httpRequest',
-		group: ['transform'],
-		version: [4.2],
-		defaults: { name: 'httpRequest' },
-		inputs: ['main'],
-		outputs: ['main'],
-		properties: [{ displayName: 'Request', name: 'request', type: 'json', default: '{}' }],
-	} as unknown as N8n.INodeTypeDescription,
-	async execute(this: IExecuteFunctions) {
+const standIn = smallNode(
+	'httpRequest',
+	async function () {
 		const response = (await this.helpers.requestWithAuthentication.call(this, TYPE, {
 			method: 'GET',
 			headers: {},
@@ -38,10 +27,11 @@ const standIn: BuiltInNode = {
 			timeout: 10_000,
 			json: true,
 			...(this.getNodeParameter('request', 0) as N8n.IDataObject),
-		} as unknown as N8n.IRequestOptions)) as { body: N8n.IDataObject };
+		} as N8n.IRequestOptions)) as { body: N8n.IDataObject };
 		return [[{ json: response.body, pairedItem: { item: 0 } }]];
 	},
-};
+	{ versions: [4.2], properties: [{ name: 'request', type: 'json', default: '{}' }] },
+);
 
 describe('the credential in the HTTP Request node', () => {
 	async function request(
@@ -176,8 +166,8 @@ describe('what a credential may be handed', () => {
 		if (typeof authenticate !== 'function') throw new Error('no function');
 		return (await authenticate(
 			{ baseUrl: GATEWAY, apiKey: 'sk-abc', ...credential } as N8n.ICredentialDataDecryptedObject,
-			given as unknown as N8n.IHttpRequestOptions,
-		)) as unknown as N8n.IDataObject;
+			given as Partial<N8n.IHttpRequestOptions> as N8n.IHttpRequestOptions,
+		)) as Partial<N8n.IHttpRequestOptions> & N8n.IDataObject;
 	}
 	const TASK = `${GATEWAY}/v1/images/generations/1`;
 	const OTHER = 'https://other.example/api/v1/images/generations/1';

@@ -5,9 +5,8 @@
 import type {
 	IExecuteFunctions,
 	INodeExecutionData,
-	INodeTypeDescription,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
+import { smallNode } from '../../../harness/engine/built-in-nodes.mjs';
 import { createHost, type Host, type RunResult } from '../../../harness/engine/host.mjs';
 import { n8nWorkflow } from '../../../harness/engine/n8n.mjs';
 import {
@@ -35,22 +34,14 @@ let children: RunResult[] = [];
 let acts: Record<'first' | 'last' | 'waits', Act>;
 let host: Host;
 
-const nodeThat = (name: keyof typeof acts): BuiltInNode => ({
-	description: {
+const nodeThat = (name: keyof typeof acts) =>
+	smallNode(
 		name,
-		displayName: name,
-		description: name,
-		group: ['transform'],
-		version: 1,
-		defaults: { name },
-		inputs: ['main'],
-		outputs: ['main', 'main'],
-		properties: [],
-	} as unknown as INodeTypeDescription,
-	async execute() {
-		return await acts[name](this);
-	},
-});
+		async function () {
+			return await acts[name](this);
+		},
+		{ outputs: ['main', 'main'] },
+	);
 
 beforeAll(async () => {
 	host = await createHost({

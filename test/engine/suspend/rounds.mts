@@ -1,7 +1,8 @@
 /** What tests of waiting that survives share: a time of day that is turned on, and the workflow. */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { WorkflowJson } from '../../../harness/engine/host.mjs';
-import { NODE, workflowOf, type Settings } from '../workbench.mjs';
+import type { RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { errorOf } from '../one-node.mjs';
+import { NODE, workflowOf, type Bench, type Settings } from '../workbench.mjs';
 
 const ROUND_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -49,4 +50,17 @@ export function survivingWorkflow(
 	const to = (node: string): N8n.IConnection[] => [{ node, type: 'main', index: 0 }];
 	json.connections[NODE] = { main: [to('Done'), to('Failed')] };
 	return json;
+}
+
+/** Runs until the execution is suspended. */
+export async function suspended(
+	{ host }: Bench,
+	json: WorkflowJson,
+	items: N8n.IDataObject[],
+): Promise<RunResult> {
+	const input = items.map((one) => ({ json: one }));
+	const waiting = await host.run(json, { input, mode: 'trigger' });
+	expect(errorOf(waiting).message).toBe('');
+	expect(waiting.status).toBe('waiting');
+	return waiting;
 }

@@ -47,8 +47,6 @@ const workflow = (parameters: Parameters, settings: Settings = {}): WorkflowJson
 };
 
 /** What an error lists of what was paid for. */
-type Listing = { message: string; messages: string[]; context: { details: IDataObject } };
-
 /** Runs to the end, over as many suspensions as it takes. */
 async function runToEnd(
 	bench: Bench,
@@ -168,11 +166,11 @@ describe('suspended', () => {
 		bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 404 }]);
 		const items = ids.map((taskId) => ({ taskId }));
 		const result = await runToEnd(bench, workflow({ maxWait: 3600 }), items);
-		const { messages, context } = result.error as unknown as Listing;
+		const { messages, details } = errorOf(result);
 		expect(messages).toEqual(ids.map((id, item) => `Item ${item + 1}: generation task ${id}`));
 		const paid = ids.map((taskId, item) => ({ item, taskId, taskType: 'generation' }));
-		expect(context.details).toMatchObject({ charged: 'yes', taskId: ids[0], paid });
-		expect(context.details).not.toHaveProperty('messages');
+		expect(details).toMatchObject({ charged: 'yes', taskId: ids[0], paid });
+		expect(details).not.toHaveProperty('messages');
 	});
 
 	test('the error names also what had finished before the others were suspended', async () => {
@@ -181,7 +179,7 @@ describe('suspended', () => {
 		const items = ids.map((taskId) => ({ taskId }));
 		const result = await runToEnd(bench, workflow(parameters), items);
 		expect(result.status).toBe('error');
-		const { message, messages } = result.error as unknown as Listing;
+		const { message, messages } = errorOf(result);
 		for (const id of ids) expect([message, ...messages].join()).toContain(id);
 	});
 

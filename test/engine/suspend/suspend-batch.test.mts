@@ -4,7 +4,7 @@ import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'requi
 import type { RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { opened } from '../opened.mjs';
 import { errorOf } from '../one-node.mjs';
-import { nextRound, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
+import { nextRound, suspended, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
 import { MODEL, NODE, openBench, type Bench, type Settings } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
@@ -46,13 +46,8 @@ const workflow = (
 	return survivingWorkflow(type, { ...made, ...parameters, options }, settings);
 };
 
-async function runToEnd(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
-	const input = items.map((one) => ({ json: one }));
-	const waiting = await bench.host.run(json, { input, mode: 'trigger' });
-	expect(errorOf(waiting).message).toBe('');
-	expect(waiting.status).toBe('waiting');
-	return await bench.host.resume(waiting);
-}
+const runToEnd = async (json: WorkflowJson, items: IDataObject[]): Promise<RunResult> =>
+	await bench.host.resume(await suspended(bench, json, items));
 
 const asItems = (ids: string[]): IDataObject[] => ids.map((taskId) => ({ taskId }));
 const progress = () => children.filter(({ workflow: { name } }) => name?.includes('submitted'));
@@ -274,7 +269,7 @@ describe('what concerns all tasks while they are waited for', () => {
 				.messages.join('\n')
 				.match(/task_\w+/g),
 		).toHaveLength(2);
-		expect((result.error as unknown as { node: { name: string } }).node.name).toBe(NODE);
+		expect(result.error).toMatchObject({ node: { name: NODE } });
 	});
 
 	test.each([

@@ -3,7 +3,7 @@ import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Crash, HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
-import { nextRound, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
+import { nextRound, suspended, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
 import { sharedBench } from '../opened.mjs';
 import { NODE, type Settings } from '../workbench.mjs';
 
@@ -49,16 +49,8 @@ const workflow = (
 	return survivingWorkflow(type, { ...mode, ...parameters }, settings);
 };
 
-async function suspended(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
-	const input = items.map((one) => ({ json: one }));
-	const waiting = await bench.host.run(json, { input, mode: 'trigger' });
-	expect(errorOf(waiting).message).toBe('');
-	expect(waiting.status).toBe('waiting');
-	return waiting;
-}
-
 const runToEnd = async (json: WorkflowJson, items: IDataObject[]): Promise<RunResult> =>
-	await bench.host.resume(await suspended(json, items));
+	await bench.host.resume(await suspended(bench, json, items));
 
 const asItems = (ids: string[]): IDataObject[] => ids.map((taskId) => ({ taskId }));
 const checks = (): number => resumed.filter((name) => name.includes('checking')).length;
@@ -86,12 +78,11 @@ describe('killed in a check', () => {
 		crashes = Array.from({ length: 20 }, () => (times === 1 ? 'stop' : 'output'));
 		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
 		expect(result.status).toBe('error');
-		const { message, messages } = errorOf(result);
+		const { message, messages, details } = errorOf(result);
 		expect(message).toBe(says);
 		for (const id of ids) expect(messages.join()).toContain(id);
 		// The same for an error workflow.
-		const { context } = result.error as unknown as { context: { details: { paid: unknown } } };
-		expect(context.details.paid).toMatchObject(ids.map((taskId, item) => ({ item, taskId })));
+		expect(details.paid).toMatchObject(ids.map((taskId, item) => ({ item, taskId })));
 		expect(checks()).toBe(times);
 	});
 });
@@ -180,7 +171,7 @@ describe('n8n ends the supervisor and hands out what it has', () => {
 
 	test('while it waits, the node shows the tasks as before', async () => {
 		const ids = await bench.submit('a fox', 'an owl');
-		const waiting = await suspended(workflow('imageWait'), asItems(ids));
+		const waiting = await suspended(bench, workflow('imageWait'), asItems(ids));
 		expect(waiting.json(NODE)).toMatchObject(ids.map((taskId) => ({ taskId })));
 		expect(waiting.json(NODE)[0]).not.toHaveProperty('error');
 	});
@@ -194,7 +185,11 @@ test('a stored wait of the version before, whose supervisor has the checks thems
 		const ids = await bench.submit('a fox', 'an owl [slow 30]');
 		crashes = [crash];
 		children = [];
-		const waiting = await suspended(workflow('imageWait', { download: false }), asItems(ids));
+		const waiting = await suspended(
+			bench,
+			workflow('imageWait', { download: false }),
+			asItems(ids),
+		);
 		const [{ executionId: checksId }, , { data }] = children as [RunResult, RunResult, RunResult];
 		Object.assign(data.executionData!.contextData.flow!, { checksId });
 		data.executionData!.nodeExecutionStack[0]!.metadata!.waitingChildExecutionIds = [checksId];
@@ -210,7 +205,7 @@ describe('while it is suspended', () => {
 		['resumed by something else', ({ data }: RunResult) => delete data.waitTill],
 	])('nobody is asked any more once the execution was %s', async (_, end) => {
 		const ids = await bench.submit('a fox [slow 300]');
-		const waiting = await suspended(workflow('imageWait'), asItems(ids));
+		const waiting = await suspended(bench, workflow('imageWait'), asItems(ids));
 		onCheck = (check) => void (check === 3 && end(waiting));
 		const result = await bench.host.resume(waiting);
 		expect(result.output('Done')).toEqual([]);
@@ -238,7 +233,9 @@ describe('while it is suspended', () => {
 
 test('n8n retries what was stopped while it was stored: nothing looks like images', async () => {
 	const ids = await bench.submit('a fox [slow 300]');
-	const retried = await bench.host.retry(await suspended(workflow('imageWait'), asItems(ids)));
+	const retried = await bench.host.retry(
+		await suspended(bench, workflow('imageWait'), asItems(ids)),
+	);
 	expect([retried.status, retried.json('Done'), retried.json(NODE)]).toEqual(['success', [], []]);
 });
 
@@ -268,7 +265,7 @@ test.each([
 
 test('the checks use the limits of the node', async () => {
 	const limits = { concurrency: 3, requestsPerSecond: 7, timeout: 20, maxDownloadMb: 2 };
-	await suspended(workflow('imageGeneration', { prompt: 'a fox', options: limits }), [{}]);
+	await suspended(bench, workflow('imageGeneration', { prompt: 'a fox', options: limits }), [{}]);
 	const [checks] = children.filter(({ workflow: { name } }) => name?.includes('checking'));
 	const { parameters } = checks!.workflow.nodes.find(
 		({ parameters }) => parameters?.step === 'check',

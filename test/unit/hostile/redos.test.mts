@@ -37,7 +37,7 @@ const sources = ['gateway', 'nodes', 'credentials', 'util']
 /** The patterns below a node of a source's tree, each once, with their flags. */
 function patternsIn(node: object, found = new Map<string, [pattern: string, flags: string]>()) {
 	if ('type' in node && node.type === 'RegExpLiteral') {
-		const { pattern, flags } = node as unknown as { pattern: string; flags: string };
+		const { pattern, flags } = node as { type: unknown } & { pattern: string; flags: string };
 		found.set(`/${pattern}/${flags}`, [pattern, flags]);
 	}
 	for (const part of Object.values(node)) {

@@ -172,7 +172,7 @@ describe('a picture that no endpoint takes', () => {
 		const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
 		const data = Buffer.from(svg).toString('base64');
 		const source = { type: 'base64', media_type: 'image/svg+xml', data };
-		expect(user({ type: 'image', source } as unknown as ChatPart)[0]!.content).toEqual([text(svg)]);
+		expect(user({ type: 'image', source } as never)[0]!.content).toEqual([text(svg)]);
 		const pdf = Buffer.from('\xef\xbb\xbf\r\n%PDF-1.4', 'latin1').toString('base64');
 		expect(user({ type: 'file', data: pdf, mediaType: 'x/y' })[0]!.content).toMatchObject([
 			{ type: 'document', source: { media_type: 'application/pdf', data: pdf } },

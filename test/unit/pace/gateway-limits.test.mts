@@ -159,23 +159,30 @@ describe.each<[string, () => RateLimit]>([
 	});
 });
 
+/** What one run sends, ten at a time. @returns when it has ended */
+async function sendAll(
+	gateway: VirtualGateway,
+	clock: FakeClock,
+	account: AccountRate,
+	count: number,
+): Promise<number> {
+	const client = new Client({
+		limiter: new RateLimiter({ concurrency: 10, clock, account }),
+		clock,
+		wallClock: clock.now,
+		sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
+	});
+	await Promise.all(Array.from({ length: count }, async () => await sendBy(client, plan)));
+	return clock.now();
+}
+
 test('a short run takes its turns beside a long one, which is hardly slower', async () => {
 	const clock = new FakeClock(1);
 	const gateway = new VirtualGateway(clock, slidingWindow(20), () => 20);
 	const account = new AccountRate();
-	const send = async (count: number) => {
-		const client = new Client({
-			limiter: new RateLimiter({ concurrency: 10, clock, account }),
-			clock,
-			wallClock: clock.now,
-			sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
-		});
-		await Promise.all(Array.from({ length: count }, async () => await sendBy(client, plan)));
-		return clock.now();
-	};
-	const long = send(400);
+	const long = sendAll(gateway, clock, account, 400);
 	await clock.pass(5000);
-	const short = await clock.run(send(20));
+	const short = await clock.run(sendAll(gateway, clock, account, 20));
 	// Every second request is its own.
 	expect(short - 5000).toBeLessThan(4000);
 	expect(await clock.run(long)).toBeLessThan(26_000);
@@ -187,17 +194,7 @@ describe('what one run has found out', () => {
 		const clock = new FakeClock(1);
 		const gateway = new VirtualGateway(clock, slidingWindow(30), () => 4);
 		const account = new AccountRate();
-		const send = async (count: number) => {
-			const client = new Client({
-				limiter: new RateLimiter({ concurrency: 10, clock, account }),
-				clock,
-				wallClock: clock.now,
-				sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
-			});
-			await clock.run(
-				Promise.all(Array.from({ length: count }, async () => await sendBy(client, plan))),
-			);
-		};
+		const send = async (count: number) => await clock.run(sendAll(gateway, clock, account, count));
 		await send(100);
 		return { clock, gateway, account, send };
 	}

@@ -1,11 +1,12 @@
 /** Calls of a tool side by side share a list of payments: whatever their order, each is one call's. */
 import fc from 'fast-check';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
+import { paymentContext } from './payment-context.mjs';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
-import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { isTool } from '../../../nodes/shared/run/runContext.js';
 
 const KEY = 'mediaGatewayPaid';
@@ -18,18 +19,12 @@ function openTool(payments: object[] = []) {
 		payments,
 		sent: () => sent,
 		/** Another call, or another try of one: each has a run of its own. */
-		open: (runIndex: number, prompt = 'a fox', json: object = { prompt }) => {
-			const paid = new PaymentLog(
-				{
-					isToolExecution: () => true,
-					getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
-					getExecutionId: () => '1',
-					getContext: () => store,
-					getNode: () => ({ parameters: {} }),
-					getInputData: () => [{ json }],
-				} as unknown as IExecuteFunctions,
-				[],
-			);
+		open: (runIndex: number, prompt = 'a fox', json: IDataObject = { prompt }) => {
+			const context = paymentContext('1', store, [{ json }], {
+				isToolExecution: () => true,
+				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
+			});
+			const paid = new PaymentLog(context, []);
 			const payer = payerFor(() => ({ created: (sent += 1) }));
 			const plan = planGeneration({ model: 'm', prompt });
 			paid.identify(0, 'account', requestFingerprint(plan, 'account'));
@@ -64,7 +59,7 @@ test('a call that was opened while another held its image does not return that i
 	expect([tool.sent(), tool.payments]).toEqual([2, []]);
 });
 
-test.each<[string, number, [object, object]]>([
+test.each<[string, number, [IDataObject, IDataObject]]>([
 	['place', 0, [{ prompt: 'a fox' }, { prompt: 'an owl' }]],
 	['input, which is empty', 1, [{}, {}]],
 ])('another request is another image, also with the same %s', async (_, runIndex, [one, other]) => {
@@ -149,7 +144,7 @@ test.each([
 	['an agent that calls its tool itself', { type: 'x.message' }, true, true],
 	[
 		'an agent whose tools the engine runs',
-		{ type: 'x.message', rewireOutputLogTo: 'ai_tool' },
+		{ type: 'x.message', rewireOutputLogTo: 'ai_tool' as const },
 		false,
 		true,
 	],
@@ -160,5 +155,5 @@ test.each([
 		getNode: () => node,
 		isToolExecution: isToolExecution === undefined ? undefined : () => isToolExecution,
 	};
-	expect(isTool(context as unknown as IExecuteFunctions)).toBe(expected);
+	expect(isTool(context)).toBe(expected);
 });

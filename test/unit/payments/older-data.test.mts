@@ -2,13 +2,13 @@
  * Data that an earlier version has stored: a record of payments, and waits of a suspended run. Whoever
  * updates between a failed execution and its retry pays nothing twice.
  */
-import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { paidBefore } from '../../../gateway/pay.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { fromItems, toItems } from '../../../nodes/shared/suspend/storedWaits.js';
 import { readAccount } from '../../../nodes/shared/transport/nodeAccount.js';
+import { paymentContext } from './payment-context.mjs';
 import older from './older-data.json' with { type: 'json' };
 
 const PROMPTS = ['a fox', 'an owl', 'a hare', 'a bat'];
@@ -23,14 +23,10 @@ const FIELDS = { baseUrl: 'https://gateway.example/v1', apiKey: 'sk-another-key-
 
 /** The same items in another execution, as n8n's Retry runs them, or in the same one. */
 function openLog(executionId: string, choices: string[], prompts = PROMPTS): PaymentLog {
-	const context = {
-		getWorkflowDataProxy: () => ({ $runIndex: 0 }),
-		getExecutionId: () => executionId,
-		getContext: () => ({ mediaGatewayPaid: structuredClone(older.record) }),
-		getNode: () => node,
-		getInputData: () => PROMPTS.map((prompt) => ({ json: { prompt, row: prompt.length } })),
-	};
-	const log = new PaymentLog(context as unknown as IExecuteFunctions, choices);
+	const store = { mediaGatewayPaid: structuredClone(older.record) };
+	const input = PROMPTS.map((prompt) => ({ json: { prompt, row: prompt.length } }));
+	const context = paymentContext(executionId, store, input, { getNode: () => node });
+	const log = new PaymentLog(context, choices);
 	const { id } = readAccount(FIELDS as never, node);
 	prompts.forEach((prompt, index) => {
 		const plan = planGeneration({

@@ -1,5 +1,4 @@
 /** How a retried batch finds what it has paid for: counted in looks at the payments, not in time. */
-import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
@@ -8,6 +7,7 @@ import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
+import { paymentContext } from './payment-context.mjs';
 import { digestOf } from '../../../util/digest.js';
 
 const planOf = (prompt: string) => planGeneration({ model: 'm', prompt });
@@ -42,13 +42,7 @@ function openWith(earlier: Earlier[]) {
 	let sent = 0;
 	let known: boolean[] = [];
 	const payer = payerFor(() => ({ created: 1_000_000 + (sent += 1) }));
-	const context = {
-		getWorkflowDataProxy: () => ({ $runIndex: 0 }),
-		getExecutionId: () => '2',
-		getContext: () => ({ mediaGatewayPaid: { version: 1, payments } }),
-		getNode: () => ({ parameters: {} }),
-		getInputData: () => [],
-	} as unknown as IExecuteFunctions;
+	const context = paymentContext('2', { mediaGatewayPaid: { version: 1, payments } });
 	return {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
@@ -141,13 +135,8 @@ function openExecutions() {
 	return {
 		sent: () => sent,
 		open: (executionId: string, choices: string) => {
-			const context = {
-				getWorkflowDataProxy: () => ({ $runIndex: 0 }),
-				getExecutionId: () => executionId,
-				getContext: () => ({ mediaGatewayPaid: { version: 1, payments } }),
-				getNode: () => ({ parameters: {} }),
-				getInputData: () => [{ json: {} }],
-			} as unknown as IExecuteFunctions;
+			const store = { mediaGatewayPaid: { version: 1, payments } };
+			const context = paymentContext(executionId, store, [{ json: {} }]);
 			const paid = new PaymentLog(context, [choices]);
 			const payWith = async (read: () => object) => {
 				paid.identify(0, 'account', identityOf(choices));
@@ -190,17 +179,10 @@ test.each([
 	['another file', 'two', false],
 ])('%s in another request of the same item: ID %s, paid for: %s', async (_, id, isPaid) => {
 	const store = {};
-	const at = (executionId: string, file: string) =>
-		new PaymentLog(
-			{
-				getWorkflowDataProxy: () => ({ $runIndex: 0 }),
-				getExecutionId: () => executionId,
-				getContext: () => store,
-				getNode: () => ({ parameters: {} }),
-				getInputData: () => [{ json: {}, binary: { data: { id: file } } }],
-			} as unknown as IExecuteFunctions,
-			[],
-		);
+	const at = (executionId: string, file: string) => {
+		const data = { id: file, data: 'filesystem-v2', mimeType: 'image/png' };
+		return new PaymentLog(paymentContext(executionId, store, [{ json: {}, binary: { data } }]), []);
+	};
 	const [first, next] = [at('1', 'one'), at('2', id)];
 	first.identify(0, 'account');
 	await pay(

@@ -117,6 +117,30 @@ test('the doors of the client have all that is imported of it, and at most 95 na
 	expect(counted.length).toBeGreaterThan(50);
 });
 
+test('what a file of the package exports, another file imports', () => {
+	const imported = new Map<string, Set<string>>();
+	for (const file of files) {
+		const text = readFileSync(join(root, file), 'utf8');
+		for (const [, list, path] of text.matchAll(/\s(?:\{([^{}]*)\}|\*.*) from '(\.[^']+)'/g)) {
+			const target = targetOf(file, path!);
+			const names = [...(list ?? '*').matchAll(/([\w*]+)(?: as \w+)?\s*(?:,|$)/g)].map(
+				([, name]) => name!,
+			);
+			imported.set(target, new Set([...(imported.get(target) ?? []), ...names]));
+		}
+	}
+	// n8n itself loads the classes of nodes.
+	const unused = sources
+		.filter((file) => /^(gateway|nodes|util)\//.test(file) && !file.endsWith('.node.ts'))
+		.filter((file) => !DOORS.includes(file) && !imported.get(file)?.has('*'))
+		.map((file) => ({
+			file,
+			names: exportsOf(file).filter((name) => !imported.get(file)?.has(name)),
+		}))
+		.filter(({ names }) => names.length > 0);
+	expect(unused).toEqual([]);
+});
+
 test('one function alone sends what is paid', () => {
 	const senders = sources
 		.filter((file) => /^(gateway|nodes|credentials)\//.test(file))
@@ -190,16 +214,28 @@ function nameOf(file: string): string {
 function importsOf(file: string): string[] {
 	const text = readFileSync(join(root, file), 'utf8');
 	const relatives = text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g);
-	return [...relatives].map(([, target]) => {
-		const path = join(dirname(file), target!).split(sep).join('/');
-		if (/\.m?js$/.test(path)) {
-			const source = path.replace(/js$/, 'ts');
-			return files.includes(source) ? source : path;
-		}
-		const door = `${path}/index.ts`;
-		if (DOORS.includes(door)) return door;
-		return /\.\w+$/.test(path) ? path : `${path}.ts`;
-	});
+	return [...relatives].map(([, path]) => targetOf(file, path!));
+}
+
+/** The file that a relative import means. */
+function targetOf(file: string, imported: string): string {
+	const path = join(dirname(file), imported).split(sep).join('/');
+	if (/\.m?js$/.test(path)) {
+		const source = path.replace(/js$/, 'ts');
+		return files.includes(source) ? source : path;
+	}
+	const door = `${path}/index.ts`;
+	if (DOORS.includes(door)) return door;
+	return /\.\w+$/.test(path) ? path : `${path}.ts`;
+}
+
+/** The names that a file exports. */
+function exportsOf(file: string): string[] {
+	const text = readFileSync(join(root, file), 'utf8');
+	const exported = text.matchAll(/^export (?:[a-z]+\*? )+(?:(\w+)|\{([^}]*)\})/gm);
+	return [...exported].flatMap(([, name, several]) =>
+		[...(name ?? several!).matchAll(/\w+/g)].flat(),
+	);
 }
 
 function importsFrom(folder: string): Array<{ file: string; target: string }> {

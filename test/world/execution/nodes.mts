@@ -5,39 +5,24 @@ import type {
 	IDataObject,
 	IExecuteFunctions,
 	INodeExecutionData,
-	INodeTypeDescription,
+	NodeConnectionType,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
+import { smallNode, type BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
 import { fileOf } from '../service/one-pixel-pictures.mjs';
-
-type Execute = BuiltInNode['execute'];
 
 function node(
 	name: string,
-	execute: Execute,
-	inputs: string[],
-	outputs: string[],
+	execute: BuiltInNode['execute'],
+	inputs: NodeConnectionType[],
+	outputs: NodeConnectionType[],
 	properties: string[],
 ): BuiltInNode {
-	return {
-		description: {
-			name,
-			displayName: name,
-			description: name,
-			group: [inputs.length === 0 ? 'trigger' : 'transform'],
-			version: [1],
-			defaults: { name },
-			inputs,
-			outputs,
-			properties: properties.map((property) => ({
-				name: property,
-				displayName: property,
-				type: 'json',
-				default: '[]',
-			})),
-		} as unknown as INodeTypeDescription,
-		execute,
-	};
+	return smallNode(name, execute, {
+		group: inputs.length === 0 ? 'trigger' : 'transform',
+		inputs,
+		outputs,
+		properties: properties.map((property) => ({ name: property, type: 'json', default: '[]' })),
+	});
 }
 
 const listOf = (context: IExecuteFunctions, name: string): IDataObject[] => {
@@ -72,13 +57,13 @@ async function again(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 }
 
 /** What became of a call of the tool. */
-export interface ToolCall {
+export type ToolCall = {
 	args: IDataObject;
 	failed: boolean;
 	answer: string;
 	/** It repeats one that failed. */
 	repeats: boolean;
-}
+};
 
 /** A call that is still to be made: the argument list's place, and how often it has failed. */
 interface Planned {
@@ -117,7 +102,7 @@ async function agent(
 		if (failed && repeated < most) state.open.unshift({ at, repeated: repeated + 1 });
 	};
 	const done = (): INodeExecutionData[][] => [
-		[{ json: { calls: state.calls as unknown as IDataObject[] }, pairedItem: { item: 0 } }],
+		[{ json: { calls: state.calls }, pairedItem: { item: 0 } }],
 	];
 
 	if (this.getNodeParameter('through', 0) !== 'engine') {

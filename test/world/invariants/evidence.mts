@@ -63,7 +63,7 @@ function givenItems({ result }: Step, run: number): Item[] {
 
 /** The calls that an agent has made of its tool. */
 export function callsOf({ result }: Step): ToolCall[] {
-	return (result?.json(AGENT)[0]?.calls ?? []) as unknown as ToolCall[];
+	return (result?.json(AGENT)[0]?.calls ?? []) as ToolCall[];
 }
 
 const texts = new WeakMap<Step, string>();

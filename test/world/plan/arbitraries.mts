@@ -6,7 +6,7 @@ import { calmed } from './special/passing.mjs';
 import type { Action, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
 const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
-	fc.record(model, { noNullPrototype: true }) as unknown as fc.Arbitrary<T>;
+	fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<T>;
 
 const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	call: fc.oneof(
