@@ -40,6 +40,8 @@ const NAMES: Record<Call, string> = {
 
 const NOTHING_SENT = " Nothing was sent, and you weren't charged for this request.";
 
+const NOT_SENT = 'Nothing was sent: an earlier request got this response.';
+
 const HOW_TO_FIND_OUT =
 	"The request wasn't sent again, because it may have been accepted and charged. Check the usage log in the gateway's console before you send it again.";
 
@@ -85,7 +87,11 @@ function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): 
 		});
 	}
 	const { message, description } = problemFor(plan, outcome);
-	return new GatewayError({ message: message + tried, description, httpCode: outcome.httpCode });
+	return new GatewayError({
+		message: message + tried,
+		description: attempts > 0 ? description : `${description} ${NOT_SENT}`,
+		httpCode: outcome.httpCode,
+	});
 }
 
 /** The ID in the response to a paid request, or at the end of the address that it leads to. */

@@ -24,12 +24,12 @@ function fixedPrice({ mode, value }: Billing = {}): number | undefined {
 }
 
 /**
- * The price of a model as a text without currency, because the model list has none, or the ratio as
- * such, because the list doesn't say of what. Undefined if unknown.
+ * The price of a model in words, in the gateway's own unit, because the model list names no currency;
+ * a ratio is told as one, because the list doesn't say of what. Undefined if unknown.
  */
-export function describePrice(billing: Billing | undefined): string | undefined {
-	if (billing?.value === undefined) return undefined;
-	const unit = billing.unit === undefined ? '' : ` per ${billing.unit}`;
-	const isKnown = billing.mode === 'price' || billing.mode === 'ratio';
-	return isKnown ? `${billing.mode} ${billing.value}${unit}` : undefined;
+export function describePrice({ mode, value, unit }: Billing = {}): string | undefined {
+	if (value === undefined) return undefined;
+	const each = unit === undefined ? '' : ` per ${unit}`;
+	if (mode === 'price') return `${value}${each} in the gateway's unit`;
+	return mode === 'ratio' ? `${value} × the gateway's base price${each}` : undefined;
 }

@@ -12,8 +12,9 @@ import { requestedPauseMs } from '../protocol/retryAfter';
 import { parseUrl } from '../../util/parseUrl';
 import type { SendOnce } from '../wire/sendOnce';
 import { isQuotaRefusal } from '../responses/quota';
-import type { RateLimiter, StartedRequest } from './rateLimiter';
+import { CanceledInQueue, type RateLimiter, type StartedRequest } from './rateLimiter';
 import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
+import { SharedRefusals } from './sharedRefusals';
 
 interface ClientOptions {
 	/** Sends a plan once, unless a request brings a sender of its own. */
@@ -35,11 +36,20 @@ interface ClientOptions {
 export interface Sent {
 	/** The last outcome, good or not. */
 	outcome: Outcome;
+	/** 0 if it wasn't sent, because an earlier request got this outcome. */
 	attempts: number;
 }
 
 /** Whether nobody waits for so many milliseconds. */
 type IsTooLong = (pauseMs: number) => boolean;
+
+interface AttemptOptions {
+	/** The time limit in milliseconds, read when the attempt starts; with 0 it isn't sent. */
+	timeLeftMs?: () => number;
+	isTooLong?: IsTooLong;
+	/** Whether it is still to be sent when it may start. */
+	isWanted?: () => boolean;
+}
 
 /** The refusal of a request that isn't sent because of an earlier one's `Retry-After`. */
 const refusalFor = (pauseMs: number): Outcome => ({
@@ -57,6 +67,8 @@ interface RequestOptions {
 
 /** Sends plans through the rate limiter, and repeats them where the retry rules allow it. */
 export class Client {
+	private readonly refusals = new SharedRefusals();
+
 	constructor(private readonly options: ClientOptions) {}
 
 	/** The pauses of the run in a row in which the gateway has accepted nothing. */
@@ -88,12 +100,27 @@ export class Client {
 	 * @throws GatewayError that says what happened and what to do
 	 */
 	async requestPaid(plan: PaidPlan, attempt: SendOnce): Promise<GoodResponse> {
-		return responseOf(plan, await this.requestWithRetries(plan, attempt));
+		let isSent = false;
+		const noted: SendOnce = async (...args) => {
+			isSent = true;
+			const outcome = await attempt(...args);
+			this.refusals.note(plan, outcome);
+			return outcome;
+		};
+		let refusal: Outcome | undefined;
+		const isWanted = (): boolean =>
+			(refusal = isSent ? undefined : this.refusals.of(plan)) === undefined;
+		const sent = await this.requestWithRetries(plan, noted, isWanted).catch((error: unknown) => {
+			if (!(error instanceof CanceledInQueue) || refusal === undefined) throw error as Error;
+			return { outcome: refusal, attempts: 0 };
+		});
+		return responseOf(plan, sent);
 	}
 
 	private async requestWithRetries(
 		plan: RequestPlan,
 		sendOnce = this.options.sendOnce,
+		isWanted?: () => boolean,
 	): Promise<Sent> {
 		const { clock, limiter, onRepeat, wallClock } = this.options;
 		let rateRefusals = 0;
@@ -105,7 +132,7 @@ export class Client {
 		const leftMs = limiter.pauseLeftMs;
 		if (clock.now() + leftMs > patienceEndsAt) return { outcome: refusalFor(leftMs), attempts: 0 };
 		for (let attempts = 1; ; attempts += 1) {
-			const outcome = await this.attemptInTurn(plan, sendOnce, { isTooLong });
+			const outcome = await this.attemptInTurn(plan, sendOnce, { isTooLong, isWanted });
 			if (isRateLimited(outcome, plan.call)) rateRefusals += 1;
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const decision = decideRetry({
@@ -131,11 +158,11 @@ export class Client {
 	private async attemptInTurn(
 		plan: RequestPlan,
 		sendOnce: SendOnce,
-		{ timeLeftMs, isTooLong }: { timeLeftMs?: () => number; isTooLong?: IsTooLong },
+		{ timeLeftMs, isTooLong, isWanted = () => true }: AttemptOptions,
 	): Promise<Outcome> {
 		const { limiter } = this.options;
 		let timeoutMs: number | undefined;
-		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
+		const hasTime = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
 		const send = async (started: StartedRequest): Promise<Outcome> => {
 			const outcome = await sendOnce(plan, timeoutMs);
 			this.note(plan, outcome, started, isTooLong);
@@ -143,7 +170,9 @@ export class Client {
 			return outcome;
 		};
 		const isForeign = plan.call === 'download' && !this.isAtGateway(plan.path);
-		return await (isForeign ? limiter.runForeign(send) : limiter.run(send, isWanted));
+		return await (isForeign
+			? limiter.runForeign(send)
+			: limiter.run(send, () => isWanted() && hasTime()));
 	}
 
 	private isAtGateway(address: string): boolean {

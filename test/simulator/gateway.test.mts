@@ -1,3 +1,4 @@
+import { createCanvas, loadImage } from '@napi-rs/canvas';
 import { disabledKey, startGateway } from '../../simulator/gateway.mjs';
 import type { Fault, Gateway, GatewayOptions } from '../../simulator/gateway.mjs';
 
@@ -84,6 +85,35 @@ describe('tasks', () => {
 		}
 		expect((await ask(own)).status).toBe(200);
 	});
+});
+
+/** How much of a PNG one sees through in its corner, from 0 (all) to 255 (nothing). */
+async function cornerOf(png: Buffer): Promise<number> {
+	const context = createCanvas(64, 64).getContext('2d');
+	context.drawImage(await loadImage(png), 0, 0);
+	return context.getImageData(1, 1, 1, 1).data[3]!;
+}
+
+test('"remove the background" knows a picture of an earlier start', async () => {
+	const pictureAt = async (json: any) =>
+		Buffer.from(await (await fetch(json.data[0].url)).arrayBuffer());
+	const { json } = await ask('/v1/images/generations', { body: order() });
+	const picture = await pictureAt(json);
+	await open();
+	const edited = async (prompt: string) => {
+		const form = new FormData();
+		form.set('model', 'aurora-image-1');
+		form.set('prompt', prompt);
+		form.set('image', new Blob([new Uint8Array(picture)], { type: 'image/png' }), 'fox.png');
+		const response = await fetch(`${gateway.url}/v1/images/edits`, {
+			method: 'POST',
+			headers: { authorization: `Bearer ${gateway.keys[0]}` },
+			body: form,
+		});
+		return await pictureAt(await response.json());
+	};
+	expect(await cornerOf(await edited('remove the background'))).toBe(0);
+	expect(await cornerOf(await edited('at night'))).toBe(255);
 });
 
 describe('refusals', () => {

@@ -25,8 +25,7 @@ export const modelField: PayingField = {
 		propertyHint:
 			"Use mode 'list' with a model that the gateway lists, or with an empty value for the user to choose one. Never invent a name.",
 	},
-	description:
-		"The model that generates the image. Prices in the list are in the gateway's own unit. A ratio multiplies a price that isn't listed.",
+	description: 'The model that generates the image',
 	modes: [
 		{
 			displayName: 'From List',

@@ -41,6 +41,11 @@ export const subNode = (name: string, type: string, more: Partial<SubNode> = {})
 export const workflowName = (context: IExecuteFunctions): string =>
 	context.getWorkflow().name ?? 'Workflow';
 
+const NOTE = { height: 220, width: 480 };
+
+const sticky = (content: string): SubNode =>
+	subNode('Note', 'n8n-nodes-base.stickyNote', { parameters: { content, ...NOTE } });
+
 /** The first node of each sub-workflow. */
 export const START = 'Start';
 
@@ -49,12 +54,14 @@ export const START = 'Start';
  * node that ran last.
  *
  * @param wires the nodes behind each output of a node, by its name
+ * @param note what a person reads above the nodes who opens the execution, as Markdown
  */
 export function subWorkflow(
 	name: string,
 	nodes: SubNode[],
 	wires: Record<string, string[][]>,
 	settings: IWorkflowSettings,
+	note?: string,
 ): IExecuteWorkflowInfo {
 	const start = subNode(START, 'n8n-nodes-base.executeWorkflowTrigger', {
 		typeVersion: 1.1,
@@ -63,6 +70,7 @@ export function subWorkflow(
 	const placed = [start, ...nodes].map(
 		(node, index): INode => ({ ...node, position: [200 * index, 0] }),
 	);
+	if (note !== undefined) placed.push({ ...sticky(note), position: [0, -NOTE.height - 40] });
 	const all = { [START]: [[nodes[0]?.name ?? '']], ...wires };
 	const to = (node: string) => ({ node, type: n8n.NodeConnectionTypes.Main, index: 0 });
 	const connections = Object.fromEntries(

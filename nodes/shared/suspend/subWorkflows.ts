@@ -21,6 +21,26 @@ const RESULT = 'Image Results';
 const SUBMITTED = 'Submitted Image Tasks';
 
 /**
+ * What a person reads who opens one of these executions. After a crash, n8n marks those that ran as
+ * failed, before any node runs again; they must stay, because the checks continue from what they have.
+ */
+const HELPER = `## Helper of Survive Restarts
+
+Your run is another row of the list, and waits for this one. **Red after a crash is normal:** your run continues, and its result is in its own row.
+
+*Retry* doesn't work here. Delete nothing while your run waits.`;
+
+/** The same of the list of submitted tasks. */
+const HELPER_OF_SUBMITS = `## Helper of Survive Restarts
+
+n8n was killed, or your run was stopped, while it submitted tasks. **${SUBMITTED}** has those that the gateway accepted, except for the last two seconds.
+
+Copy its output into the example *Collect these tasks*. *Retry* doesn't work here.`;
+
+/** The note of a node in the canvas, which cuts off longer ones. */
+const inFlow = (notes: string): Partial<SubNode> => ({ notes, notesInFlow: true });
+
+/**
  * Settings of the sub-workflows: their finished files and state must stay until they are returned. The
  * time limit of all workflows counts the time in which they are stored.
  */
@@ -51,6 +71,9 @@ function stepNode(
 	return subNode(name, imageWait, { ...more, ...own });
 }
 
+const ROUND_NOTES = ['Starts the checks', 'Takes their result'];
+const IF_CRASHED = 'Only after a crash';
+
 /** How often the checks are restarted: a batch that crashes n8n must not do so forever. */
 export const MOST_RESTARTS = 10;
 
@@ -74,7 +97,12 @@ export function supervisorWorkflow(
 	// An error of the checks becomes an item, for the next node of the chain.
 	const onError = 'continueRegularOutput';
 	const nodes = [
-		...rounds.map((name) => stepNode(context, 'supervise', name, { onError })),
+		...rounds.map((name, index) =>
+			stepNode(context, 'supervise', name, {
+				onError,
+				...inFlow(ROUND_NOTES[index] ?? IF_CRASHED),
+			}),
+		),
 		stepNode(context, 'result', RESULT),
 		stepNode(context, 'fail', fail),
 	];
@@ -83,7 +111,7 @@ export function supervisorWorkflow(
 		[rounds.slice(index + 1, index + 2), [RESULT], [fail]],
 	]);
 	const title = `${plan.workflowName} (waiting for images)`;
-	return subWorkflow(title, nodes, Object.fromEntries(wires), SETTINGS);
+	return subWorkflow(title, nodes, Object.fromEntries(wires), SETTINGS, HELPER);
 }
 
 /**
@@ -94,7 +122,8 @@ export function supervisorWorkflow(
  */
 export function keepWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
 	const title = `${plan.workflowName} (keeping images)`;
-	return subWorkflow(title, [stepNode(context, 'keep', KEEPER)], {}, SETTINGS);
+	const keep = stepNode(context, 'keep', KEEPER, inFlow('Has the images until your run does'));
+	return subWorkflow(title, [keep], {}, SETTINGS, HELPER);
 }
 
 /** The checks, which poll the tasks once a minute and are suspended in between. */
@@ -102,11 +131,13 @@ export function checkWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExec
 	const check = stepNode(context, 'check', CHECKS, {
 		parameters: { options: plan.options } as INode['parameters'],
 		onError: plan.continuesOnFail ? 'continueRegularOutput' : undefined,
+		...inFlow('Checks the tasks each minute'),
 	});
 	// Its output is the result of the workflow.
 	const result = subNode(RESULT, 'n8n-nodes-base.noOp');
 	const title = `${plan.workflowName} (checking images)`;
-	return subWorkflow(title, [check, result], { [CHECKS]: [[CHECKS], [RESULT]] }, SETTINGS);
+	const wires = { [CHECKS]: [[CHECKS], [RESULT]] };
+	return subWorkflow(title, [check, result], wires, SETTINGS, HELPER);
 }
 
 /** The storage of task IDs while a batch is submitted. n8n deletes the execution if it succeeds. */
@@ -114,9 +145,10 @@ export function progressWorkflow(context: IExecuteFunctions): IExecuteWorkflowIn
 	const nodes = [stepNode(context, 'progress', SUBMITTED, LIST_NOTE)];
 	const title = `${workflowName(context)} (submitted image tasks)`;
 	const wires = { [SUBMITTED]: [[], [SUBMITTED]] };
-	return subWorkflow(title, nodes, wires, {
+	const settings: IWorkflowSettings = {
 		...SETTINGS,
 		saveExecutionProgress: true,
 		saveDataSuccessExecution: 'none',
-	});
+	};
+	return subWorkflow(title, nodes, wires, settings, HELPER_OF_SUBMITS);
 }

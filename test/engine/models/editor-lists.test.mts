@@ -46,8 +46,8 @@ const panel = async (parameters: Record<string, unknown>, baseUrl = gateway.url)
 test('the list says what a model costs and does', async () => {
 	const { results } = await (await panel({})).search();
 	expect(results.map(({ name }) => name)).toEqual([
-		'both (price 0.04 per image · also edits)',
-		'slow (ratio 1.5 per request)',
+		"both (0.04 per image in the gateway's unit · also edits)",
+		"slow (1.5 × the gateway's base price per request)",
 		'quick',
 		'odd (also tostring)',
 		'switches',

@@ -44,6 +44,26 @@ const nodes = builtNodes().map((node) => {
 	return { ...node, codex: JSON.parse(readFileSync(file, 'utf8')) as Codex };
 });
 
+/** The search of n8n's nodes panel. */
+const { sublimeSearch } = require('@n8n/utils/search/sublime-search') as {
+	sublimeSearch: (text: string, data: object[]) => Array<{ item: { key: string } }>;
+};
+
+test.each([
+	...['image', 'images', 'AI image', 'generate image', 'image generation', 'text to image'].map(
+		(text) => [text, 'ImageGeneration'],
+	),
+	...['picture', 'photo', 'illustration'].map((text) => [text, 'ImageGeneration']),
+	['edit image', 'ImageEdit'],
+	['describe image', 'Message'],
+	['wait for image', 'ImageWait'],
+])("who searches for '%s' finds %s first of these nodes", (text, className) => {
+	const data = nodes.map(({ className: key, displayName, codex }) => {
+		return { key, properties: { displayName, codex } };
+	});
+	expect(sublimeSearch(text, data)[0]?.item.key).toBe(className);
+});
+
 describe.each(nodes)('$className', ({ className, description, type, codex }) => {
 	const source = readFileSync(join(root, 'nodes', className, `${className}.node.ts`), 'utf8');
 

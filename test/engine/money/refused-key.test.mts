@@ -1,0 +1,111 @@
+/** A refusal that the other requests of a run would get too: they aren't sent, and are told why. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { Fault } from '../../../simulator/gateway.mjs';
+import { sharedBench } from '../opened.mjs';
+import { byName, MODEL, NODE } from '../workbench.mjs';
+
+const bench = sharedBench();
+
+const refusal = (more: Partial<Fault>): Fault => ({ call: 'any', kind: 'status', ...more });
+const REVOKED = refusal({ status: 401, message: 'API key invalid' });
+const QUOTA = refusal({ status: 429, type: 'insufficient_quota', message: 'Top up' });
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `number ${index}.`);
+
+/** Runs requests of which a failed one doesn't end the others. */
+async function run(models: string[], parameters: IDataObject = {}, type?: 'message') {
+	const items = numbered(models.length).map((prompt, index) => ({ prompt, model: models[index] }));
+	const result = await bench.run(
+		type ?? 'imageGeneration',
+		{
+			mode: 'submit',
+			model: byName('={{ $json.model }}'),
+			prompt: '={{ $json.prompt }}',
+			...parameters,
+		},
+		items,
+		{ onError: 'continueRegularOutput' },
+	);
+	return result
+		.json(NODE)
+		.map(({ error, details }): IDataObject => ({ error, ...(details as IDataObject) }));
+}
+
+const sent = () => bench.gateway.count('submit') + bench.gateway.count('message');
+const NOT_SENT = 'Nothing was sent: an earlier request got this response.';
+
+test.each<[string, Fault, string]>([
+	['a key', REVOKED, 'The gateway rejected the API key (401): API key invalid'],
+	['missing quota', QUOTA, 'Insufficient quota (429): Top up (tried 2 times)'],
+])('51 submits at a gateway that refuses %s', async (_, fault, told) => {
+	bench.gateway.setFaults([fault]);
+	const failed = await run(Array<string>(51).fill(MODEL));
+	expect(sent()).toBeLessThanOrEqual(20);
+	expect(failed.map(({ prompt }) => prompt)).toEqual(numbered(51));
+	expect(failed.every(({ charged }) => charged === 'no')).toBe(true);
+	const unsent = failed.filter(({ description }) => String(description).endsWith(NOT_SENT));
+	expect(unsent.length).toBeGreaterThan(40);
+	expect(new Set(unsent.map(({ error }) => error))).toEqual(
+		new Set([told.replace(' (tried 2 times)', '')]),
+	);
+	expect(failed[0]!.error).toBe(told);
+	expect(bench.gateway.paid).toBe(0);
+});
+
+test('a message, too', async () => {
+	bench.gateway.setFaults([REVOKED]);
+	const parameters = { text: '={{ $json.prompt }}', prompt: undefined, mode: undefined };
+	const failed = await run(Array<string>(51).fill('reason-small'), parameters, 'message');
+	expect([failed.length, failed.filter(({ charged }) => charged === 'no').length]).toEqual([
+		51, 51,
+	]);
+	expect(sent()).toBeLessThanOrEqual(10);
+});
+
+test('a 401 for one model of three: the others are sent', async () => {
+	const models = ['plain-image', MODEL, 'aurora-studio'];
+	const rows = Array.from({ length: 60 }, (_, index) => models[index % 3]!);
+	bench.gateway.setFaults(
+		rows.flatMap((model, index) =>
+			model === 'plain-image' ? [{ ...REVOKED, match: `number ${index}.` }] : [],
+		),
+	);
+	const results = await run(rows);
+	expect(results.map(({ error }) => error === undefined)).toEqual(
+		rows.map((model) => model !== 'plain-image'),
+	);
+	expect(bench.gateway.paid).toBe(40);
+});
+
+test('a 401 after a success may be of the one request: the others are sent', async () => {
+	bench.gateway.setFaults([{ ...REVOKED, match: 'number 1.' }]);
+	const results = await run(Array<string>(30).fill(MODEL), { options: { concurrency: 1 } });
+	expect(results.flatMap(({ error }, index) => (error === undefined ? [] : [index]))).toEqual([1]);
+});
+
+test('a key that is revoked in the middle costs nothing, and what came before comes out', async () => {
+	bench.gateway.setFaults([{ ...REVOKED, after: 20 }]);
+	const results = await run(Array<string>(51).fill(MODEL));
+	const failed = results.filter(({ error }) => error !== undefined);
+	expect([failed.length, bench.gateway.paid]).toEqual([31, 20]);
+	expect(failed.every(({ charged }) => charged === 'no')).toBe(true);
+});
+
+test('quota that is used up in the middle ends the requests that are not sent yet', async () => {
+	bench.gateway.setFaults([{ ...QUOTA, after: 20 }]);
+	const results = await run(Array<string>(51).fill(MODEL), { options: { concurrency: 2 } });
+	const failed = results.filter(({ error }) => error !== undefined);
+	expect([failed.length, bench.gateway.paid]).toEqual([31, 20]);
+	expect(sent()).toBeLessThanOrEqual(20 + 2 * 2);
+});
+
+test.each<[string, Fault]>([
+	['a prompt', refusal({ status: 400, match: 'number 0.' })],
+	['a permission', refusal({ status: 403, match: 'number 0.' })],
+	['money without a code', refusal({ status: 402, match: 'number 0.' })],
+])('a refusal for %s is that of its request', async (_, fault) => {
+	bench.gateway.setFaults([fault]);
+	const results = await run(Array<string>(12).fill(MODEL), { options: { concurrency: 1 } });
+	expect(results.filter(({ error }) => error !== undefined)).toHaveLength(1);
+});
