@@ -68,6 +68,11 @@ export function isQuotaRefusal(outcome: Outcome): boolean {
 	return outcome.kind === 'response' && outcome.httpCode === 429 && saysQuota(outcome.json);
 }
 
+/** Whether a refusal tells by its type or code that quota or money is missing. */
+export const tellsQuotaByCode = ({ httpCode, json }: HttpResponse): boolean =>
+	[400, 401, 402, 403, 429].includes(httpCode) &&
+	codesIn(json).some((code) => QUOTA_CODE.test(code));
+
 /** The types and codes of an error, from its own object and around it. */
 function codesIn(json: unknown): string[] {
 	if (!isJsonObject(json)) return [];
