@@ -116,7 +116,7 @@ export class Gateway<Key = undefined> {
 		const { client } = this;
 		this.tasks = new TasksOfRun(clock);
 		this.waiting = { account, clock, client, limits, tell, hints };
-		this.models = new ModelLists({ account, clock, client, limits, sendOnce });
+		this.models = new ModelLists({ account, clock, client, limiter, limits, sendOnce });
 		this.stopped = this.untilStopped();
 	}
 

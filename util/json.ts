@@ -37,6 +37,23 @@ export function jsonText(
 	}
 }
 
+/** Whether a value has more characters of text than so many, however deep; without its JSON. */
+export function isLongerThan(value: unknown, most: number): boolean {
+	let left = most;
+	const parts: unknown[] = [value];
+	for (let at = 0; at < parts.length && left >= 0; at += 1) {
+		const part = parts[at];
+		left -= typeof part === 'string' ? part.length + 1 : 1;
+		if (typeof part !== 'object' || part === null) continue;
+		for (const [name, own] of Object.entries(part)) {
+			left -= name.length;
+			if (left < 0) break;
+			parts.push(own);
+		}
+	}
+	return left < 0;
+}
+
 /** More levels than any document has, and far fewer than fill the stack. */
 const MOST_LEVELS = 128;
 

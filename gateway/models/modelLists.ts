@@ -2,6 +2,7 @@ import type { JsonObject } from '../../util/json';
 import { TtlCache, ttlMsOf, type Cached } from '../../util/ttlCache';
 import { errorFor } from '../errors/errorMessages';
 import type { Client, Sent } from '../pace/client';
+import type { RateLimiter } from '../pace/rateLimiter';
 import type { Account } from '../protocol/account';
 import { KEY_IN_OWN_HEADER } from '../protocol/auth';
 import type { Clock } from '../protocol/clock';
@@ -94,34 +95,42 @@ const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 /** What the lists of a run share with its other requests. */
 interface ListContext {
 	account: Account;
-	clock: Pick<Clock, 'sleep'>;
+	clock: Pick<Clock, 'now'>;
 	client: Pick<Client, 'request'>;
+	limiter: Pick<RateLimiter, 'runForeign'>;
 	limits: Pick<RunLimits, 'timeoutMs'>;
 	sendOnce: SendOnce;
 }
+
+const TOO_LATE: Outcome = { kind: 'fault', fault: 'timeout', detail: '' };
+
+/** Whether the models of the pages so far are enough. */
+type IsEnough = (models: ModelRecord[]) => boolean;
 
 /** Which list is requested; `any`: the names if there is no media list. */
 type ListName = 'media' | 'names' | 'any';
 
 /** The lists of a gateway's models, as a run requests them. */
 export class ModelLists {
+	/** Requests the single models of a cut list, all by one deadline. */
+	private single?: RequestList;
+
 	constructor(private readonly context: ListContext) {}
 
 	/**
-	 * Requests a list for somebody who also goes on without it: each page in one attempt with a short
-	 * timeout, past the rate limiter, because a 429 of the public list says nothing about the other
-	 * requests.
+	 * Requests a list for somebody who also goes on without it: each page in one attempt, past the rate
+	 * of the account, because a 429 of the public list says nothing about the other requests.
 	 *
-	 * @param timeoutMs of a page, in milliseconds
+	 * @param timeoutMs of all pages together, in milliseconds; the list is cut then
 	 * @throws GatewayError
 	 */
 	async quick(list: ListName, timeoutMs = QUICK_TIMEOUT_MS): Promise<ModelList> {
 		return await requestRecords(this.context.account, list, this.inOneAttempt(timeoutMs));
 	}
 
-	/** Requests a list with retries. @throws GatewayError */
-	async patient(list: ListName): Promise<ModelList> {
-		return await requestRecords(this.context.account, list, this.withRetries);
+	/** Requests a list with retries, to its end or until there is enough. @throws GatewayError */
+	async patient(list: ListName, isEnough?: IsEnough): Promise<ModelList> {
+		return await requestRecords(this.context.account, list, this.withRetries, isEnough);
 	}
 
 	/**
@@ -131,7 +140,8 @@ export class ModelLists {
 	 */
 	async quickModel(model: string): Promise<ModelRecord | undefined> {
 		try {
-			const { json } = await this.inOneAttempt(QUICK_TIMEOUT_MS)(planModel(model));
+			this.single ??= this.inOneAttempt(QUICK_TIMEOUT_MS);
+			const { json } = await this.single(planModel(model));
 			const { data } = json as { data: JsonObject };
 			return readModel({ ...data, model });
 		} catch (error) {
@@ -159,12 +169,16 @@ export class ModelLists {
 	}
 
 	private inOneAttempt(timeoutMs: number): RequestList {
-		const { clock, limits, sendOnce } = this.context;
+		const { clock, limiter, limits, sendOnce } = this.context;
+		let endsAt: number | undefined;
 		return async (plan) =>
 			await cachedListing(plan, this.context, async () => {
 				// This rejects if the run has ended.
-				await clock.sleep(0);
-				const outcome = await sendOnce(plan, Math.min(timeoutMs, limits.timeoutMs));
+				const outcome = await limiter.runForeign(async () => {
+					endsAt ??= clock.now() + timeoutMs;
+					const leftMs = Math.min(endsAt - clock.now(), limits.timeoutMs);
+					return leftMs > 0 ? await sendOnce(plan, leftMs) : TOO_LATE;
+				});
 				return { outcome, attempts: 1 };
 			});
 	}
@@ -194,10 +208,11 @@ async function requestRecords(
 	{ hasKey, baseUrl, mediaUrl }: Account,
 	list: ListName,
 	request: RequestList,
+	isEnough: IsEnough = () => false,
 ): Promise<ModelList> {
 	const readNames = (json: unknown) => readModelNames(json) ?? [];
 	const namesBy = async (headers = {}) =>
-		await requestPages(planModelNames(headers), baseUrl, request, readNames);
+		await requestPages(planModelNames(headers), baseUrl, { request, read: readNames, isEnough });
 	// Some gateways take the key in a header of its own alone.
 	const names = async () =>
 		await namesBy().catch(async (error: unknown) => {
@@ -208,7 +223,8 @@ async function requestRecords(
 		});
 	if (list === 'names') return await names();
 	try {
-		return await requestPages(planModelList(), mediaUrl, request, readModelList);
+		const reading = { request, read: readModelList, isEnough };
+		return await requestPages(planModelList(), mediaUrl, reading);
 	} catch (error) {
 		const mayAsk = list === 'any' && hasKey && error instanceof NoListError;
 		if (!mayAsk) throw error as Error;
@@ -222,7 +238,7 @@ async function requestRecords(
 const isKeyRefused = (error: unknown): boolean =>
 	error instanceof GatewayError && [401, 403].includes(error.problem.httpCode ?? 0);
 
-/** The models of a gateway, and whether the list ended before it had all that it says it has. */
+/** The models of a gateway, and whether the list ended before it had enough, or all it says it has. */
 export interface ModelList {
 	models: ModelRecord[];
 	isCut: boolean;
@@ -232,23 +248,28 @@ export interface ModelList {
 export const LIST_IS_CUT =
 	"The gateway's list of models has more pages than could be read, so models are missing here. 'Get' and the image nodes find them by their exact names.";
 
+interface ListReading {
+	request: RequestList;
+	read: (json: unknown) => ModelRecord[];
+	isEnough: IsEnough;
+}
+
 /**
- * Requests all pages of a list, up to a limit. A page that brings no other models is the last one.
+ * Requests the pages of a list until there is enough, up to a limit. A page that brings no other models is the last one.
  *
  * @throws GatewayError if there is no first page
  */
 async function requestPages(
 	plan: FreePlan,
 	home: string,
-	request: RequestList,
-	read: (json: unknown) => ModelRecord[],
+	{ request, read, isEnough }: ListReading,
 ): Promise<ModelList> {
 	const first = await request(plan);
 	const models = read(first.json);
 	const known = new Set(models.map(({ model }) => model));
 	let count = countOf(first.json);
 	let next = planNextPage(plan, first, home, { pages: 1, count });
-	for (let pages = 2; next !== undefined && pages <= MOST_PAGES; pages += 1) {
+	for (let pages = 2; next !== undefined && pages <= MOST_PAGES && !isEnough(models); pages += 1) {
 		const response = await request(next).catch((error: unknown) => {
 			if (error instanceof GatewayError) return undefined;
 			throw error;
@@ -261,5 +282,5 @@ async function requestPages(
 		count += countOf(response.json);
 		next = planNextPage(plan, response, home, { pages, count });
 	}
-	return { models, isCut: next !== undefined };
+	return { models, isCut: next !== undefined && !isEnough(models) };
 }

@@ -48,7 +48,7 @@ export class RateLimiter implements WaitingRun {
 
 	private readonly queue: QueuedRequest[] = [];
 
-	/** Downloads from other hosts, which have no part in the gateway's rate. */
+	/** Downloads from other hosts, and public lists, which have no part in the account's rate. */
 	private readonly foreign: QueuedRequest[] = [];
 
 	/** The pauses of the account before this run. */
@@ -98,7 +98,7 @@ export class RateLimiter implements WaitingRun {
 		return await this.runFrom(this.queue, send, isWanted);
 	}
 
-	/** Calls `send`, a request to another host than the gateway's: the rate isn't that host's. */
+	/** Calls `send`, a request to another host or for a public list: the rate isn't one for these. */
 	async runForeign<T>(send: (request: StartedRequest) => Promise<T>): Promise<T> {
 		return await this.runFrom(this.foreign, send, () => true);
 	}

@@ -35,7 +35,8 @@ export async function getModels(
 ): Promise<IDataObject[]> {
 	if (format === 'jsonc') return [textItem(await run.gateway.models.commented())];
 	const { filters, limit } = wanted;
-	const listed = (await anyRecords(run)).filter((record) => passes(record, filters));
+	const passing = (models: ModelRecord[]) => models.filter((record) => passes(record, filters));
+	const listed = passing(await anyRecords(run, (models) => passing(models).length >= limit));
 	// Nothing is known about the others that a filter could match.
 	const isComplete = listed.length >= limit || Object.values(filters).some(isSet);
 	const all = isComplete ? listed : [...listed, ...(await otherNames(run, listed))];
@@ -67,9 +68,12 @@ export async function getModel(
 	}
 }
 
-/** All models, or their names. */
-async function anyRecords(run: Run): Promise<ModelRecord[]> {
-	const list = await run.gateway.models.patient('any');
+/** All models, or as many as are enough, or their names. */
+async function anyRecords(
+	run: Run,
+	isEnough?: (models: ModelRecord[]) => boolean,
+): Promise<ModelRecord[]> {
+	const list = await run.gateway.models.patient('any', isEnough);
 	if (list.models[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
 	if (list.isCut) run.hints.add(LIST_IS_CUT);
 	return list.models;

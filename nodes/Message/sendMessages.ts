@@ -11,6 +11,7 @@ import {
 	type Turn,
 	withoutFiles,
 } from '../../gateway/messages';
+import { identify } from '../shared/create/prepareItem';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -106,12 +107,10 @@ export async function sendMessages(
 }
 
 /** Reads the message of an item, unless an earlier try has paid for it. Nothing is sent yet. */
-async function prepareMessage(
-	{ run, paymentLog }: MessageBatch,
-	item: ItemParameters,
-): Promise<MessageJob> {
+async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promise<MessageJob> {
+	const { run, paymentLog } = batch;
 	const { itemIndex } = item;
-	paymentLog.identify(itemIndex, run.gateway.account.id);
+	await identify(batch, itemIndex);
 	const target = readMessageTarget(item);
 	const payment = paymentLog.ownEarlier(itemIndex);
 	if (payment !== undefined) return { kind: 'paid', itemIndex, target, payment };

@@ -20,11 +20,11 @@ interface PreparedRequest {
  * checked
  */
 export async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
-	const { run, budget, paymentLog } = batch;
+	const { budget, paymentLog } = batch;
 	const { itemIndex } = item;
 	const isDry = item.options.switch('dryRun', 'Dry Run', false);
 	// First, because the files and the model list that the payment was made with may be gone.
-	if (!isDry) paymentLog.identify(itemIndex, run.gateway.account.id);
+	if (!isDry) await identify(batch, itemIndex);
 	const settings = {
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
@@ -41,6 +41,17 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	}
 	expectPayment(batch, itemIndex, request);
 	return { kind: 'send', ...settings, model: checked.request.model, order };
+}
+
+/** Tells the log of payments what an item is created from. */
+export async function identify(
+	{ run, paymentLog }: Pick<Batch, 'run' | 'paymentLog'>,
+	itemIndex: number,
+): Promise<void> {
+	const { gateway } = run;
+	const turn = async (): Promise<void> => await gateway.turn();
+	await paymentLog.readLarge(itemIndex, gateway.account.id, turn);
+	paymentLog.identify(itemIndex, gateway.account.id);
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */

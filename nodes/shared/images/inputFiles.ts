@@ -7,6 +7,7 @@ import {
 	safeMimeType,
 } from '../../../util/imageType';
 import type { FormFile } from '../../../gateway';
+import { inPieces, PIECE } from '../../../util/digest';
 import { parseUrl } from '../../../util/parseUrl';
 import { safeFileStem } from '../../../util/fileName';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
@@ -217,7 +218,9 @@ export async function openFile(
 	const known = isJsonObject(binary) ? binary : {};
 	const id = nonEmptyString(known.id);
 	const open = async function* (): AsyncIterable<Uint8Array> {
-		if (id === undefined) return yield Buffer.from(nonEmptyString(known.data) ?? '', 'base64');
+		if (id === undefined) {
+			return yield* inPieces(Buffer.from(nonEmptyString(known.data) ?? '', 'base64'));
+		}
 		const stream = await helpers.getBinaryStream(id).catch((error: unknown) => {
 			throw item.refusal(
 				`${label} can't be read: ${quote(problemOf(error).message)}`,
@@ -268,17 +271,20 @@ function fileNameFor(given: string, mimeType: string): string {
  * recognized.
  */
 async function inspect(
-	{ fileReads }: Run,
+	{ fileReads, gateway }: Run,
 	open: () => AsyncIterable<Uint8Array>,
 ): Promise<{ size: number; start: Uint8Array; digest: string }> {
 	return await fileReads.run(async () => {
 		const hash = createHash('sha256');
 		let start: Uint8Array | undefined;
-		let size = 0;
+		let [size, turns] = [0, 1];
 		for await (const chunk of open()) {
 			start ??= chunk.subarray(0, FIRST_BYTES);
 			size += chunk.length;
 			hash.update(chunk);
+			if (size < turns * PIECE) continue;
+			turns += 1;
+			await gateway.turn();
 		}
 		return { size, start: start ?? new Uint8Array(), digest: hash.digest('hex') };
 	});

@@ -38,7 +38,11 @@ import {
 	type Identity,
 } from './earlierPayments';
 import { keepOnly, openPayments } from './storedPayments';
-import { digestOf } from '../../../util/digest';
+import { digestInTurns, digestOf } from '../../../util/digest';
+import { isLongerThan } from '../../../util/json';
+
+/** In characters: an input that is read in pieces. */
+const LARGE = 100_000;
 
 /** What the record of payments asks n8n for. */
 type PaymentContext = Parameters<typeof isTool>[0] &
@@ -81,6 +85,12 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	private readonly choices: string;
 
 	private readonly identities = new Map<number, Identity>();
+
+	/** By item, the digest of its account, choices and input: each is read once. */
+	private readonly sources = new Map<number, string>();
+
+	/** Ends once all large inputs so far are read: one after another, or they would be one long turn. */
+	private reading: Promise<unknown> = Promise.resolve();
 
 	/** Payments that this try has made or uses again, by item. */
 	private readonly assigned = new Map<number, Payment>();
@@ -137,12 +147,28 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 *   list may change
 	 */
 	identify(itemIndex: number, account: string, fingerprint = ''): void {
-		const { json = {}, binary } = this.context.getInputData()[itemIndex] ?? {};
 		const { choices, place } = this;
+		const source = this.sources.get(itemIndex) ?? digestOf(this.sourceOf(itemIndex, account));
+		this.sources.set(itemIndex, source);
+		this.identities.set(itemIndex, { itemIndex, choices, fingerprint, source, ...place });
+	}
+
+	/** Reads a large input before `identify` does. @param turn lets other work go first */
+	async readLarge(itemIndex: number, account: string, turn: () => Promise<void>): Promise<void> {
+		const source = this.sourceOf(itemIndex, account);
+		if (!isLongerThan(source, LARGE)) return;
+		const reading = this.reading.then(async () => {
+			this.sources.set(itemIndex, await digestInTurns(source, turn));
+		});
+		this.reading = reading.catch(() => undefined);
+		await reading;
+	}
+
+	private sourceOf(itemIndex: number, account: string): unknown {
+		const { json = {}, binary } = this.context.getInputData()[itemIndex] ?? {};
 		// Without input, all calls of a tool would be the same one, whatever its expressions return.
 		const hasSource = !this.isTool || Object.keys(json).length > 0;
-		const source = hasSource ? digestOf([account, choices, json, binary]) : '';
-		this.identities.set(itemIndex, { itemIndex, choices, fingerprint, source, ...place });
+		return hasSource ? [account, this.choices, json, binary] : undefined;
 	}
 
 	/**
@@ -164,8 +190,10 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 * before another one with the same request.
 	 */
 	assign(): void {
-		for (const itemIndex of this.identities.keys()) this.assignOwn(itemIndex);
-		for (const [itemIndex, { fingerprint }] of this.identities) {
+		// Large inputs may have been read later than others.
+		const identities = [...this.identities].sort(([one], [other]) => one - other);
+		for (const [itemIndex] of identities) this.assignOwn(itemIndex);
+		for (const [itemIndex, { fingerprint }] of identities) {
 			if (this.isTool || this.assigned.has(itemIndex)) continue;
 			const payment = this.earlier.find([fingerprint]);
 			if (payment !== undefined) this.use(itemIndex, payment);

@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { sleep } from 'n8n-workflow';
 import type { Ports, Transport } from '../../../gateway';
-import { jsonText } from '../../../util/json';
+import { isLongerThan } from '../../../util/json';
 import { CREDENTIAL, type NodeAccount } from './nodeAccount';
 
 /** How n8n's HTTP helper returns every response: unchanged, redirects and errors too. */
@@ -23,13 +23,13 @@ const STREAMED = {
  */
 const KEPT_OPEN = { connection: 'keep-alive' };
 
-/** In characters of JSON: a body that leaves together with its headers. */
+/** In characters: a body that leaves together with its headers. */
 const SHORT_BODY = 8000;
 
 const isLong = ({ body }: Parameters<Transport>[0]): boolean =>
 	body !== undefined &&
 	// One with files has a tag.
-	(Symbol.toStringTag in body || (jsonText(body) || '').length > SHORT_BODY);
+	(Symbol.toStringTag in body || isLongerThan(body, SHORT_BODY));
 
 /** What n8n has for a gateway's client. @param context of an execution, or of the editor */
 export const portsOf = (

@@ -173,6 +173,29 @@ describe('a list in pages', () => {
 		expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 	});
 
+	test('that is cut is asked once for a model, whose items all get the answer', async () => {
+		const server = await inPages(2);
+		const parameters = {
+			model: byName('m24'),
+			prompt: 'x',
+			download: false,
+			options: { budget: 6, extraFields: { size: '1K' } },
+		};
+		const { items } = await run(server.url, 'imageGeneration', parameters, {}, 3);
+		expect(items.map(({ estimatedCost }) => estimatedCost)).toEqual([2, 2, 2]);
+		expect(server.requests.filter(({ url }) => url.endsWith('/m24'))).toHaveLength(1);
+	});
+
+	test('is read until Get Many has what it was asked for', async () => {
+		const server = await inPages();
+		const get = async (limit: number) => await run(server.url, 'mediaModels', { limit });
+		const { items, result } = await get(3);
+		expect(items.map(({ model }) => model)).toEqual(['m0', 'm1', 'm2']);
+		expect([server.asked(), result.hints(NODE)]).toEqual([1, []]);
+		await get(11);
+		expect(server.asked()).toBe(2);
+	});
+
 	test.each<[string, (path: string) => object, Record<string, string>]>([
 		['its own last page', () => ({ data: [{ id: 'a' }], has_more: true, last_id: 'a' }), {}],
 		['itself in a link', () => ({ data: [{ id: 'a' }] }), { link: '</v1/models?p=1>; rel="next"' }],

@@ -116,11 +116,13 @@ const given = (flow: Flow, field: string): string =>
 	isTool(flow) ? `$fromAI("${field}", "", "string")` : `$json.${field}`;
 
 function makeParameters(flow: Flow, edited: string): IDataObject {
-	const { make, mode, options, maxWait, pollInterval, download, model } = flow;
+	const { make, mode, options, maxWait, pollInterval, download, model, countedBy } = flow;
 	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
 	const own = troubled(flow, options);
 	if (make === 'message') return { model: 'reason-large', prompt, options: own as IDataObject };
-	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
+	const n = '={{ $json.n }}';
+	const foreign = { extraFields: `={{ { ${countedBy}: $json.n } }}` };
+	const count = isTool(flow) ? {} : countedBy === 'n' ? { n } : foreign;
 	const survive = mode === 'sync' ? {} : survival(flow);
 	return {
 		model: { __rl: true, mode: 'name', value: model },

@@ -118,6 +118,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	onError: fc.constantFrom('stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 	tries: fc.constantFrom(1, 1, 2, 3, 5),
 	options,
+	countedBy: fc.constant('n'),
 	editFrom: fc.constantFrom('binary', 'binary', 'url'),
 	fileShift: fc.constant(0),
 	isListedApart: fc.boolean(),
@@ -219,7 +220,13 @@ function fitting(one: World): World {
 	// Polled every second, a task that takes an hour would take thousands of requests.
 	const isLong = one.service.taskSeconds[0] >= LONG;
 	const patient = isLong ? { ...one.flow, pollInterval: SLOW } : one.flow;
-	return { ...one, flow: patient, actions: changed, service: { ...one.service, faults } };
+	const countedBy = (['n', 'n', 'num_images', 'n', 'batch_size'] as const)[one.seed % 5]!;
+	return {
+		...one,
+		flow: { ...patient, countedBy },
+		actions: changed,
+		service: { ...one.service, faults },
+	};
 }
 
 const isImage = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';

@@ -32,6 +32,8 @@ export interface Flow {
 	/** Tries of Retry On Fail; 1: off. */
 	tries: number;
 	options: Record<string, unknown>; // of its nodes and its credential
+	/** The field that asks for more than one image. */
+	countedBy: 'n' | 'num_images' | 'batch_size';
 	/** The models are listed by another host. */
 	isListedApart: boolean;
 	/** Where an edit gets its file from. */

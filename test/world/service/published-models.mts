@@ -16,7 +16,12 @@ const RECORDS: Model[] = [
 	{
 		model: 'aurora-image-1',
 		...IMAGE_MODES,
-		parameters: { size: ['1024x1024', '512x512'], n: [1, 2, 3, 4] },
+		parameters: {
+			size: ['1024x1024', '512x512'],
+			n: [1, 2, 3, 4],
+			num_images: [1, 2, 3, 4],
+			batch_size: [1, 2, 3, 4],
+		},
 		inputs: { reference_images: { max_count: 4, max_size_mb: 10, formats: ['png', 'jpeg'] } },
 		billing: { unit: 'image', mode: 'price', value: 0.04 },
 	},

@@ -16,12 +16,12 @@ export interface Fields {
 export function fieldsOf({ body }: WireRequest): Fields | undefined {
 	const raw = Array.isArray(body) ? formFields(body) : jsonFields(body);
 	if (raw === undefined) return undefined;
-	const { model, prompt, n } = raw;
+	const { model, prompt, n, num_images, batch_size } = raw;
 	const files = Array.isArray(body) ? body.filter(({ fileName }) => fileName !== undefined) : [];
 	return {
 		model: typeof model === 'string' ? model : '',
 		prompt: typeof prompt === 'string' ? prompt : '',
-		n: Number(n ?? 1),
+		n: Number(n ?? num_images ?? batch_size ?? 1),
 		files: files.length,
 		file: files[0]?.value,
 		raw,
