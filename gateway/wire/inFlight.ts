@@ -17,42 +17,30 @@ export class Requests {
 
 	private readonly inFlight = new Set<AbortController>();
 
-	/** When a part of a streamed response has arrived. */
-	private lastPartAt = -Infinity;
-
-	/** @param now the clock of streamed responses, in milliseconds */
-	constructor(private readonly now = () => Date.now()) {}
-
-	/** A part of a streamed response has arrived: from now on, its deadline begins anew. */
-	partArrived(): void {
-		this.lastPartAt = this.now();
-	}
+	private isOver = false;
 
 	/**
 	 * Runs one request that ends at its deadline, or when the run is stopped.
 	 *
-	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response; of a
-	 *   streamed one, for each part (`partArrived`)
-	 * @param isStreamed whether the parts of this response, of which `send` tells, count likewise
+	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response; after
+	 *   each part of a streamed one, of which `send` tells, it begins anew
 	 * @param faultFrom the fault behind an error other than these two ends
 	 * @throws RunEnded when the run was stopped
 	 */
 	async run(
 		timeoutMs: number,
-		send: (signal: AbortSignal, onByte: () => void) => Promise<Outcome>,
+		send: (signal: AbortSignal, onPart: () => void) => Promise<Outcome>,
 		faultFrom: (error: unknown) => FaultOutcome,
-		isStreamed = false,
 	): Promise<Outcome> {
+		if (this.isOver) throw new RunEnded('Stopped');
 		const controller = new AbortController();
 		const { signal } = controller;
-		let ownPartAt = -Infinity;
-		const endsAt = this.now() + LONGEST_STREAM_MS;
+		let lastPartAt = -Infinity;
+		const endsAt = Date.now() + LONGEST_STREAM_MS;
 		let timer: AbortSignal | undefined;
 		const onTimeout = (): void => {
-			const lastPartAt = Math.max(this.lastPartAt, ownPartAt);
-			const leftMs = lastPartAt + timeoutMs - this.now();
-			const isEndless = ownPartAt > endsAt;
-			if (leftMs > 0 && !isEndless) startTimer(leftMs);
+			const leftMs = lastPartAt + timeoutMs - Date.now();
+			if (leftMs > 0 && lastPartAt <= endsAt) startTimer(leftMs);
 			else controller.abort(TIMED_OUT);
 		};
 		const startTimer = (ms: number): void => {
@@ -64,7 +52,7 @@ export class Requests {
 		this.inFlight.add(controller);
 		try {
 			return await send(signal, () => {
-				if (isStreamed) ownPartAt = this.now();
+				lastPartAt = Date.now();
 			});
 		} catch (error) {
 			const isLate = signal.reason === TIMED_OUT;
@@ -81,8 +69,9 @@ export class Requests {
 		}
 	}
 
-	/** Ends all requests, when the run is stopped or over. */
+	/** Ends all requests, when the run is stopped or over. No other one is sent then. */
 	abort(): void {
+		this.isOver = true;
 		for (const controller of this.inFlight) controller.abort();
 	}
 }

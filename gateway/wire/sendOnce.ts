@@ -62,11 +62,13 @@ export interface SendOnceOptions {
  *
  * @param chunks filled as the body arrives
  * @param limit in bytes
+ * @param onPart told of each part of a stream, after which the time limit begins anew
  */
 export type ReadBody = (
 	response: WireResponse,
 	chunks?: Uint8Array[],
 	limit?: number,
+	onPart?: () => void,
 ) => Promise<ResponseBody>;
 
 /** Options that some requests have in place of the run's. */
@@ -90,9 +92,9 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const url = isAsGiven ? address : account.toRequest(address);
 		const request: AddressedRequest = { plan, url };
 		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
-		const followRedirects = async (signal: AbortSignal, onByte: () => void): Promise<Outcome> => {
+		const followRedirects = async (signal: AbortSignal, onPart: () => void): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
-				const response = await requestAndRead(options, request, signal, onByte);
+				const response = await requestAndRead(options, request, signal, onPart);
 				const target = redirectTarget(plan, response, request.url, api.url);
 				if (target === undefined || redirects >= mostRedirects) {
 					const shown = account.withoutKey(request.url);
@@ -104,7 +106,7 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const startedAt = Date.now();
 		let outcome: Outcome | undefined;
 		try {
-			outcome = await requests.run(timeoutMs, followRedirects, faultFrom, plan.isStreamed);
+			outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
 			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
 		} finally {
 			const place = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
@@ -135,7 +137,7 @@ async function requestAndRead(
 	options: SendOnceOptions,
 	request: AddressedRequest,
 	signal: AbortSignal,
-	onByte: () => void,
+	onPart: () => void,
 ): Promise<HttpResponse> {
 	const { plan } = request;
 	const { transport, account } = options;
@@ -152,15 +154,15 @@ async function requestAndRead(
 			},
 		);
 		const { httpCode, body } = response;
-		onByte();
+		if (plan.isStreamed) onPart();
 		// Together with the reader's own listener, as this one alone would lose what comes before.
-		if (plan.isStreamed && isByteStream(body)) body.on('data', onByte);
+		if (plan.isStreamed && isByteStream(body)) body.on('data', onPart);
 		const chunks: Uint8Array[] = [];
 		const received = (): string =>
 			account.withoutKey(beginningOf(chunks)).slice(0, LONGEST_RECEIVED);
 		if (!isRefusal(httpCode)) arriving.set(plan, received);
 		try {
-			const { text, json } = await read(response, chunks, limit);
+			const { text, json } = await read(response, chunks, limit, onPart);
 			// A whole response, which may contain images, would stay in memory as long as the plan.
 			arriving.delete(plan);
 			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };

@@ -65,6 +65,27 @@ test('each ends at its own deadline, whatever order they were sent in', async ()
 	expect(long.end).toEqual(timeout);
 });
 
+test('the deadline begins anew with each part of a stream, for an hour at most', async () => {
+	jest.spyOn(Date, 'now').mockImplementation(() => now);
+	let onPart = (): void => undefined;
+	const stream = watch(
+		new Requests().run(
+			1000,
+			async (signal, arrived) => {
+				onPart = arrived;
+				return await endless(signal);
+			},
+			faultFrom,
+		),
+	);
+	for (let parts = 0; parts < 4000 && stream.end === undefined; parts += 1) {
+		onPart();
+		await pass(990);
+	}
+	expect(stream.end).toEqual(timeout);
+	expect(now).toBeGreaterThan(3_600_000);
+});
+
 test('one that has its response is left alone', async () => {
 	const requests = new Requests();
 	let signal: AbortSignal | undefined;
