@@ -324,7 +324,9 @@ newest('an AI agent on n8n 2', () => {
 		await server.activate(id);
 		expect(await askHub(id, 'What is 17 * 3?')).toContain('17 * 3 = 51');
 		gateway.setFaults([{ call: 'message', kind: 'status', status: 401, message: 'Wrong key' }]);
-		expect(await askHub(id, 'And now?')).toMatch(/^The gateway doesn't recognize.*Wrong key/);
+		expect(await askHub(id, 'And now?')).toMatch(
+			/^The gateway rejected the API key \(401\): Wrong key/,
+		);
 		await server.deactivate(id);
 	});
 
