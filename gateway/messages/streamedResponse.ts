@@ -46,9 +46,8 @@ export async function readStreamedResponse(
 	const stream = new MessageStream();
 	const filter = createKeyFilter();
 	const show = (text: string): void => {
-		if (text === '') return;
-		onText?.(text);
-		chunks.push(Buffer.from(text));
+		if (text !== '') onText?.(text);
+		if (text !== '') chunks.push(Buffer.from(text));
 	};
 	try {
 		for await (const event of readServerEvents(bytes())) {

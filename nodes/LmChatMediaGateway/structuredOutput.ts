@@ -1,13 +1,19 @@
 import { jsonInText } from '../../gateway/messages';
 import { isJsonObject } from '../../util/json';
 import { quote } from '../../util/text';
-import type { AdaptedModel } from './completeMessages';
 
 /** A response, as LangChain hands it on. */
 export interface Answer {
 	readonly text: string;
 	tool_calls?: Array<{ name: string; args: unknown }>;
 	response_metadata?: { finish_reason?: unknown };
+}
+
+interface ToolModel {
+	bindTools(
+		tools: unknown[],
+		options?: { tool_choice?: unknown },
+	): { pipe(step: (answer: Answer) => unknown): unknown };
 }
 
 /** LangChain's settings for structured output, of which only these are looked at. */
@@ -25,7 +31,7 @@ export interface OutputConfig {
  * @param thinks whether the model may think, which rules out to force the tool
  */
 export function structuredOutput(
-	model: Pick<AdaptedModel, 'bindTools'>,
+	model: ToolModel,
 	schema: { description?: string },
 	{ name = 'extract', includeRaw = false }: OutputConfig = {},
 	thinks = true,
