@@ -8,7 +8,7 @@ import { openLimiter } from './pace/accountRates';
 import { Client } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
-import { paidBefore, pay, type Payer } from './pay';
+import { pay, type Payer } from './pay';
 import { accountOf, type Account } from './protocol/account';
 import { GatewayError } from './protocol/gatewayError';
 import { fingerprintOf, orderOf, type Order } from './protocol/imageOrder';
@@ -149,11 +149,6 @@ export class Gateway<Key = undefined> {
 			const images = found?.images && withFullAddresses(found.images, this.account.baseUrl);
 			return found && { requested, ...found, images };
 		});
-	}
-
-	/** What an earlier run has paid for under a key. @throws GatewayError `outcomeUnknown` */
-	paidBefore(key: Key): Receipt | undefined {
-		return paidBefore(this.journal, key);
 	}
 
 	/**

@@ -3,7 +3,7 @@ import { digestOf } from '../../util/digest';
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { reasonIn } from '../responses/errorBody';
 import { readMessage } from './message';
-import { responseHint, unfinished } from './responseHint';
+import { responseHint, UNFINISHED } from './responseHint';
 import { type GatewayError, type Problem, unknownOutcome } from '../protocol/gatewayError';
 
 type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
@@ -45,8 +45,7 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	// ID alone.
 	const callIds = calls.map((_, index) => `call_${digestOf([seed, index]).slice(0, 24)}`);
 	const [finishReason = 'other'] = STOP_REASONS.get(stopReason) ?? [];
-	const idOf = new Map(calls.map((call, index) => [call, callIds[index]]));
-	const isUnique = uniqueIds(calls);
+	const taken = new Set<unknown>();
 	return {
 		id: nonEmptyString(body.id),
 		parts: [
@@ -57,9 +56,12 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 		finishReason: calls.length > 0 ? 'tool-calls' : finishReason,
 		stopReason,
 		usage: response.usage && readUsage(response.usage, response.thinkingTokens),
+		// Without an ID, or with one that is used twice, a result would belong to no call or to two.
 		content: blocks.map((block) => {
 			if (!isToolCall(block)) return block;
-			const id = isUnique(block.id) ? block.id : idOf.get(block);
+			const isOwn = nonEmptyString(block.id) !== undefined && !taken.has(block.id);
+			const id = isOwn ? block.id : callIds[calls.indexOf(block)];
+			taken.add(id);
 			return { ...block, id, input: inputOf(block) };
 		}),
 		callIds,
@@ -105,7 +107,7 @@ function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): P
 	);
 	const [, isUnfinished = false] = STOP_REASONS.get(stopReason) ?? [];
 	if (calls.length === 0 || !(isBroken || isUnfinished)) return undefined;
-	const { what = 'ended', advice = LATER } = unfinished(stopReason) ?? {};
+	const { what = 'ended', advice = LATER } = UNFINISHED.get(stopReason) ?? {};
 	return {
 		message: `The response ${what}, in the middle of a tool call`,
 		description: `The tool wasn't called. You may have been charged, so the message wasn't sent again. ${advice}`,
@@ -114,17 +116,6 @@ function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): P
 
 const LATER =
 	"Run the workflow again. If it happens again, use another model, or ask the gateway's operator.";
-
-/**
- * Whether the gateway's ID of a call can be sent back: without an ID, or with one that is used
- * twice, a result would belong to no call or to two.
- */
-function uniqueIds(calls: JsonObject[]): (id: unknown) => boolean {
-	const counts = new Map<string, number>();
-	for (const { id } of calls) counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
-	return (id) =>
-		(Number.isFinite(id) || nonEmptyString(id) !== undefined) && counts.get(String(id)) === 1;
-}
 
 /**
  * The input of a tool call: some gateways send it as text, and none for a tool without parameters.

@@ -2,7 +2,7 @@ import { GatewayError } from '../protocol/gatewayError';
 import { parseJson } from '../../util/json';
 import { quote } from '../../util/text';
 import type { MessageResponse } from './message';
-import { unfinished } from './responseHint';
+import { UNFINISHED } from './responseHint';
 
 /** A code fence and what is in it. Some models forget its end. */
 const FENCE = /```\w*([^]*?)(?:```|$)/g;
@@ -85,7 +85,7 @@ function endOf(text: string, start: number): number {
 export function readJsonOf({ text, stopReason }: MessageResponse, hint?: string): unknown {
 	const value = jsonInText(text);
 	if (value !== undefined) return value;
-	const early = unfinished(stopReason);
+	const early = UNFINISHED.get(stopReason);
 	const start = quote(text.slice(0, 200));
 	throw new GatewayError({
 		message:

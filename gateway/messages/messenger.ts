@@ -3,12 +3,11 @@ import { nonEmptyString, type JsonObject } from '../../util/json';
 import { UNRECORDED } from '../journal';
 import { pay, type Payer } from '../pay';
 import type { Account } from '../protocol/account';
-import type { Clock } from '../protocol/clock';
 import { unknownOutcome } from '../protocol/gatewayError';
 import type { PaidPlan } from '../protocol/requestPlan';
 import { RunEnded } from '../protocol/runEnded';
 import { Requests } from '../wire/inFlight';
-import type { SendOnce, SendOnceOverrides } from '../wire/sendOnce';
+import type { SendOnceOverrides } from '../wire/sendOnce';
 import type { Conversation } from './chat';
 import { readChatResponse, type ChatResponse } from './chatResponse';
 import { hintsOf, planMessage, type MessageSettings } from './message';
@@ -18,7 +17,6 @@ import { keepTurn, restoreTurns, type StoredTurn } from './thinkingHistory';
 /** What a chat needs of its run's gateway. */
 interface ChatGateway {
 	account: Account;
-	clock: Pick<Clock, 'now'>;
 	payer(own: SendOnceOverrides): Payer;
 	stopped: Promise<never>;
 	isStopped(): boolean;
@@ -90,7 +88,7 @@ export class Messenger {
 	private async request(plan: PaidPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
 		const { gateway } = this;
 		const { createKeyFilter } = gateway.account;
-		const requests = new Requests(() => gateway.clock.now());
+		const requests = new Requests();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);
 		const ended = new Promise<never>((_, reject) => {
 			const end = (): void => {
@@ -107,11 +105,7 @@ export class Messenger {
 			read: async (response, reading) =>
 				await readStreamedResponse(response, { ...reading, onText, createKeyFilter }),
 		});
-		// Between two attempts there is no request to abort.
-		const sendOnce: SendOnce = async (...args) =>
-			signal.aborted ? await ended : await payer.sendOnce(...args);
-		const own = { ...payer, sendOnce };
-		const sending = pay(own, UNRECORDED, undefined, plan, ({ json }) => json);
+		const sending = pay(payer, UNRECORDED, undefined, plan, ({ json }) => json);
 		try {
 			return await Promise.race([sending, ended]);
 		} catch (error) {

@@ -4,27 +4,25 @@ import { isBlankText, isThinking } from './blockKinds';
 import { isToolCall } from './chat';
 import { readMessage } from './message';
 
-/** By stop reason, why a response ends early, and what to do. */
-const UNFINISHED = new Map<string, [what: string, advice: string]>([
-	['max_tokens', ["was cut off at 'Max Tokens'", "Increase 'Max Tokens'."]],
+/** By stop reason, why a response ends early, for the middle of a sentence, and what to do. */
+export const UNFINISHED = new Map<string | undefined, { what: string; advice: string }>([
+	['max_tokens', { what: "was cut off at 'Max Tokens'", advice: "Increase 'Max Tokens'." }],
 	[
 		'model_context_window_exceeded',
-		['was cut off, because the conversation fills all that the model can read', 'Make it shorter.'],
+		{
+			what: 'was cut off, because the conversation fills all that the model can read',
+			advice: 'Make it shorter.',
+		},
 	],
 	[
 		'pause_turn',
-		[
-			'is only a part, because the model has paused its turn',
-			"Let it go on: in a Message node with the output \"messages\" as 'History' and an empty 'Prompt', in a chat with a further message.",
-		],
+		{
+			what: 'is only a part, because the model has paused its turn',
+			advice:
+				"Let it go on: in a Message node with the output \"messages\" as 'History' and an empty 'Prompt', in a chat with a further message.",
+		},
 	],
 ]);
-
-/** Why a response ends before its end, for the middle of a sentence, and what to do. */
-export const unfinished = (stopReason = ''): { what: string; advice: string } | undefined => {
-	const [what, advice] = UNFINISHED.get(stopReason) ?? [];
-	return what === undefined || advice === undefined ? undefined : { what, advice };
-};
 
 /**
  * A hint about a response that was charged and doesn't have what was asked for: it is cut off or
@@ -40,7 +38,7 @@ export function responseHint(body: JsonObject): string | undefined {
 		const said = refusalReason(body, content)?.replace(/\.$/, '');
 		return `The model refused to respond${afterColon(said)}. You may have been charged. Change the prompt, or use another model.`;
 	}
-	const early = unfinished(stopReason);
+	const early = UNFINISHED.get(stopReason);
 	if (early !== undefined) return `A response ${early.what}. ${early.advice}`;
 	const hasCall = content.filter(isJsonObject).some(isToolCall);
 	if (stopReason === 'tool_use' && !hasCall) return NO_CALL;

@@ -2,7 +2,7 @@ import type { WireResponse } from '../wire/transport';
 import { MessageStream } from './messageStream';
 import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
 import type { KeyFilter } from '../../util/keyFilter';
-import { TooLargeError, type ResponseBody } from '../wire/responseBody';
+import { bound, type ResponseBody } from '../wire/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
 import { isByteStream } from '../../util/byteStream';
 
@@ -36,18 +36,21 @@ export async function readStreamedResponse(
 		return await readJson(response, { chunks });
 	}
 	let isStream = false;
-	const bytes = bounded(body, (chunk) => {
-		if (!isStream) chunks.push(chunk);
-	});
+	bound(body, LARGEST_RESPONSE_BYTES);
+	const bytes = async function* () {
+		for await (const chunk of body) {
+			if (!isStream) chunks.push(chunk);
+			yield chunk;
+		}
+	};
 	const stream = new MessageStream();
 	const filter = createKeyFilter();
 	const show = (text: string): void => {
-		if (text === '') return;
-		onText?.(text);
-		chunks.push(Buffer.from(text));
+		if (text !== '') onText?.(text);
+		if (text !== '') chunks.push(Buffer.from(text));
 	};
 	try {
-		for await (const event of readServerEvents(bytes)) {
+		for await (const event of readServerEvents(bytes())) {
 			if (!isStream) chunks.length = 0;
 			isStream = true;
 			if (!isPing(event)) onPart?.();
@@ -78,19 +81,3 @@ export async function readStreamedResponse(
 /** Whether an event only says that the connection is open. */
 const isPing = ({ event, data }: ServerEvent): boolean =>
 	event === 'ping' || /^\s*\{\s*"type"\s*:\s*"ping"/.test(data);
-
-/** The pieces of a body as they arrive. @throws TooLargeError behind the largest response */
-async function* bounded(
-	body: AsyncIterable<Uint8Array>,
-	onChunk: (chunk: Uint8Array) => void,
-): AsyncGenerator<Uint8Array> {
-	let size = 0;
-	for await (const chunk of body) {
-		size += chunk.length;
-		if (size > LARGEST_RESPONSE_BYTES) {
-			throw new TooLargeError(`More than ${LARGEST_RESPONSE_BYTES} bytes`);
-		}
-		onChunk(chunk);
-		yield chunk;
-	}
-}

@@ -2,7 +2,6 @@ import { isToolCall, type ChatTurn } from './chat';
 import { digestOf } from '../../util/digest';
 import type { JsonObject } from '../../util/json';
 import { isThinking } from './blockKinds';
-import { wireName } from './wireNames';
 import { joinTurns, withoutBlanks, withoutBlankTexts } from './sentTurns';
 
 /**
@@ -108,21 +107,14 @@ function withResults({ ids, blocks }: StoredTurn, results: Map<string, JsonObjec
 }
 
 /**
- * Gives the calls of other models IDs of their own where the endpoint would refuse them: one that is
- * malformed, or that an earlier call has.
+ * Gives the calls of other models IDs of their own: the endpoint rejects malformed ones, and two that
+ * are the same.
  *
  * @param kept blocks that stay unchanged
  */
 function withOwnIds(turns: ChatTurn[], kept: Set<unknown>): ChatTurn[] {
-	const calls = turns.flatMap(({ content }) => content.filter(isToolCall));
-	const taken = new Set(calls.filter((call) => kept.has(call)).map(({ id }) => id));
 	/** By an agent's ID, those of its calls that have no result yet. */
 	const open = new Map<unknown, unknown[]>();
-	const idOf = (block: JsonObject, place: string): unknown => {
-		const id = String(block.id);
-		const own = digestOf([place, id]).slice(0, 24);
-		return taken.has(id) || wireName(id, 'call') !== id ? `call_${own}` : id;
-	};
 	return turns.map(({ role, content }, turn) => {
 		if (role === 'assistant' && turns[turn - 1]?.role !== 'assistant') open.clear();
 		const renamed = content.map((block, index) => {
@@ -131,8 +123,7 @@ function withOwnIds(turns: ChatTurn[], kept: Set<unknown>): ChatTurn[] {
 				return { ...block, tool_use_id };
 			}
 			if (!isToolCall(block) || kept.has(block)) return block;
-			const id = idOf(block, `${turn} ${index}`);
-			taken.add(id);
+			const id = `call_${digestOf([turn, index, block.id]).slice(0, 24)}`;
 			open.set(block.id, [...(open.get(block.id) ?? []), id]);
 			return { ...block, id };
 		});

@@ -3,7 +3,7 @@ import { isJsonObject, jsonText, nonEmptyString, type JsonObject } from '../../u
 
 /** The properties of an object, and the names of those it must have. */
 interface Shape {
-	properties: Map<string, unknown>;
+	properties: Array<[name: string, schema: unknown]>;
 	required: Set<unknown>;
 }
 
@@ -36,7 +36,7 @@ export function objectSchema(schema: unknown): JsonObject | undefined {
 	return {
 		...Object.fromEntries(rest),
 		type: 'object',
-		properties: Object.fromEntries(shape.properties),
+		properties: byName(shape.properties),
 		required: [...shape.required],
 	};
 }
@@ -45,49 +45,53 @@ export function objectSchema(schema: unknown): JsonObject | undefined {
 function shapeOf(schema: unknown, reading: Reading): Shape | undefined {
 	// Such a part says nothing about an object.
 	if (!isJsonObject(schema) || reading.partsLeft <= 0)
-		return { properties: new Map(), required: new Set() };
+		return { properties: [], required: new Set() };
 	if (!mayBeObject(schema)) return undefined;
 	reading.partsLeft -= 1;
 	const { properties, required } = schema;
-	const shapes: Array<Shape | undefined> = [
+	const read = (part: unknown): Shape | undefined => shapeOf(part, reading);
+	const alternatives = [schema.anyOf, schema.oneOf].map(listIn).filter(({ length }) => length > 0);
+	const shapes = [
 		{
-			properties: new Map(Object.entries(isJsonObject(properties) ? properties : {})),
+			properties: Object.entries(isJsonObject(properties) ? properties : {}),
 			required: new Set(listIn(required)),
 		},
-		...listIn(schema.allOf).map((part) => shapeOf(part, reading)),
-		shapeOf(referenced(schema.$ref, reading.root), reading),
-		...[schema.anyOf, schema.oneOf].map((parts) => alternatives(listIn(parts), reading)),
+		...[...listIn(schema.allOf), referenced(schema.$ref, reading.root)].map(read),
+		...alternatives.map((parts) => eitherOf(parts.map(read))),
 	];
 	const known = shapes.filter((shape) => shape !== undefined);
 	if (known.length < shapes.length) return undefined;
 	return {
-		properties: joined(known, 'allOf'),
+		properties: known.flatMap((shape) => shape.properties),
 		required: new Set(known.flatMap((shape) => [...shape.required])),
 	};
 }
 
 /** The shape of the objects that one of several schemas accepts. */
-function alternatives(parts: unknown[], reading: Reading): Shape | undefined {
-	const shapes = parts.map((part) => shapeOf(part, reading)).filter((shape) => shape !== undefined);
-	const [first, ...others] = shapes;
-	if (first === undefined) return parts.length === 0 ? shapeOf(undefined, reading) : undefined;
-	const inAll = [...first.required].filter((name) => others.every((one) => one.required.has(name)));
-	return { properties: joined(shapes, 'anyOf'), required: new Set(inAll) };
+function eitherOf(shapes: Array<Shape | undefined>): Shape | undefined {
+	const known = shapes.filter((shape) => shape !== undefined);
+	const [first, ...others] = known;
+	return (
+		first && {
+			properties: known.flatMap(({ properties }) => properties),
+			required: new Set(
+				[...first.required].filter((name) => others.every(({ required }) => required.has(name))),
+			),
+		}
+	);
 }
 
-/** The properties of several shapes. The schemas of one name are combined, each of them once. */
-function joined(shapes: Shape[], keyword: 'allOf' | 'anyOf'): Map<string, unknown> {
-	const byName = new Map<string, Map<unknown, unknown>>();
-	for (const [name, schema] of shapes.flatMap(({ properties }) => [...properties])) {
-		const schemas = byName.get(name) ?? new Map<unknown, unknown>();
-		byName.set(name, schemas.set(jsonText(schema), schema));
+/** Properties by name, with each schema of a name as an alternative. */
+function byName(properties: Shape['properties']): JsonObject {
+	const schemas = new Map<string, Map<unknown, unknown>>();
+	for (const [name, schema] of properties) {
+		schemas.set(name, (schemas.get(name) ?? new Map()).set(jsonText(schema), schema));
 	}
-	return new Map(
-		[...byName].map(([name, schemas]) => {
-			const list = [...schemas.values()];
-			return [name, list.length === 1 ? list[0] : { [keyword]: list }] as const;
-		}),
-	);
+	const entries = [...schemas].map(([name, byText]) => {
+		const list = [...byText.values()];
+		return [name, list.length === 1 ? list[0] : { anyOf: list }] as const;
+	});
+	return Object.fromEntries(entries);
 }
 
 /** Whether a schema by itself, without the parts that it combines, accepts objects. */
@@ -106,17 +110,11 @@ function referenced(address: unknown, root: JsonObject): unknown {
 	);
 }
 
-/** Keywords whose value is a schema or a list of them, and those whose values are schemas by name. */
-const OF_SCHEMAS = [
-	'items',
-	'prefixItems',
-	'additionalProperties',
-	'anyOf',
-	'oneOf',
-	'allOf',
-	'not',
-];
-const BY_NAME = ['$defs', 'definitions', 'patternProperties', 'dependentSchemas'];
+/** Keywords whose value is no schema, nor has any in it. */
+const OF_VALUES = ['enum', 'const', 'default', 'examples'];
+
+/** Far deeper than a tool's input. */
+const DEEPEST = 100;
 
 /**
  * A schema as the endpoint takes it: without the names of properties that it refuses, and without
@@ -129,36 +127,27 @@ export function plainSchema<T>(schema: T, names: WireNames, depth = 0): T {
 	const plain = (part: unknown): unknown => plainSchema(part, names, depth + 1);
 	if (Array.isArray(schema)) return schema.map(plain) as T;
 	if (!isJsonObject(schema)) return schema;
-	const rename = (name: unknown): unknown => {
-		if (typeof name !== 'string') return name;
-		const other = wireName(name, 'property');
-		if (other !== name) names.set(other, name);
+	const rename = (name: unknown): string => {
+		const own = String(name);
+		const other = wireName(own, 'property');
+		if (other !== own) names.set(other, own);
 		return other;
 	};
-	const mapped = (value: JsonObject, nameOf = (name: string): unknown => name): JsonObject =>
-		Object.fromEntries(
-			Object.entries(value).map(([name, part]) => [String(nameOf(name)), plain(part)]),
-		);
-	const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
-		if (keyword === 'required') return [keyword, listIn(value).map(rename)];
-		if (keyword === '$ref') return [keyword, plainAddress(value, rename)];
-		if (keyword === 'items' && Array.isArray(value)) {
-			return [keyword, value.length === 0 ? {} : { anyOf: value.map(plain) }];
+	const plainValue = (keyword: string, value: unknown): unknown => {
+		if (keyword === 'required' && Array.isArray(value)) return value.map(rename);
+		if (keyword === '$ref') {
+			return String(value).replace(/(?<=\/properties\/)[^/]+/g, (name) => rename(name));
 		}
-		if (isJsonObject(value) && keyword === 'properties') return [keyword, mapped(value, rename)];
-		if (isJsonObject(value) && BY_NAME.includes(keyword)) return [keyword, mapped(value)];
-		return [keyword, OF_SCHEMAS.includes(keyword) ? plain(value) : value];
-	});
+		if (keyword === 'items' && Array.isArray(value)) {
+			return value.length === 0 ? {} : { anyOf: value.map(plain) };
+		}
+		if (keyword !== 'properties' || !isJsonObject(value)) return plain(value);
+		const renamed = Object.entries(value).map(([name, part]) => [rename(name), plain(part)]);
+		return Object.fromEntries(renamed);
+	};
+	const entries = Object.entries(schema).map(([keyword, value]) => [
+		keyword,
+		OF_VALUES.includes(keyword) ? value : plainValue(keyword, value),
+	]);
 	return Object.fromEntries(entries) as T;
 }
-
-/** Far deeper than a tool's input. */
-const DEEPEST = 50;
-
-/** An address such as `#/properties/name` with the changed names of properties. */
-const plainAddress = (address: unknown, rename: (name: string) => unknown): unknown =>
-	typeof address === 'string'
-		? address.replace(/(\/properties\/)([^/]+)/g, (_, start: string, name: string) =>
-				start.concat(String(rename(name))),
-			)
-		: address;

@@ -1,12 +1,8 @@
 import { digestOf } from '../../util/digest';
 import { isJsonObject } from '../../util/json';
 
-/** What the endpoint takes as the name of a tool, as that of a property, and as the ID of a call. */
-const FORMS = {
-	tool: /^[\w-]{1,64}$/,
-	property: /^[\w.-]{1,64}$/,
-	call: /^[\w-]{1,64}$/,
-};
+/** What the endpoint takes as the name of a tool, and as that of a property. */
+const FORMS = { tool: /^[\w-]{1,64}$/, property: /^[\w.-]{1,64}$/ };
 
 /**
  * A name in a form that the endpoint takes. Any other one gets a digest at its end, so that names stay

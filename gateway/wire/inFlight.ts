@@ -17,14 +17,13 @@ export class Requests {
 
 	private readonly inFlight = new Set<AbortController>();
 
-	/** @param now the clock of streamed responses, in milliseconds */
-	constructor(private readonly now = () => Date.now()) {}
+	private isOver = false;
 
 	/**
 	 * Runs one request that ends at its deadline, or when the run is stopped.
 	 *
-	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response; of a
-	 *   streamed one, for each part, of which `send` tells
+	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response; after
+	 *   each part of a streamed one, of which `send` tells, it begins anew
 	 * @param faultFrom the fault behind an error other than these two ends
 	 * @throws RunEnded when the run was stopped
 	 */
@@ -33,15 +32,15 @@ export class Requests {
 		send: (signal: AbortSignal, onPart: () => void) => Promise<Outcome>,
 		faultFrom: (error: unknown) => FaultOutcome,
 	): Promise<Outcome> {
+		if (this.isOver) throw new RunEnded('Stopped');
 		const controller = new AbortController();
 		const { signal } = controller;
 		let lastPartAt = -Infinity;
-		const endsAt = this.now() + LONGEST_STREAM_MS;
+		const endsAt = Date.now() + LONGEST_STREAM_MS;
 		let timer: AbortSignal | undefined;
 		const onTimeout = (): void => {
-			const leftMs = lastPartAt + timeoutMs - this.now();
-			const isEndless = lastPartAt > endsAt;
-			if (leftMs > 0 && !isEndless) startTimer(leftMs);
+			const leftMs = lastPartAt + timeoutMs - Date.now();
+			if (leftMs > 0 && lastPartAt <= endsAt) startTimer(leftMs);
 			else controller.abort(TIMED_OUT);
 		};
 		const startTimer = (ms: number): void => {
@@ -53,7 +52,7 @@ export class Requests {
 		this.inFlight.add(controller);
 		try {
 			return await send(signal, () => {
-				lastPartAt = this.now();
+				lastPartAt = Date.now();
 			});
 		} catch (error) {
 			const isLate = signal.reason === TIMED_OUT;
@@ -70,8 +69,9 @@ export class Requests {
 		}
 	}
 
-	/** Ends all requests, when the run is stopped or over. */
+	/** Ends all requests, when the run is stopped or over. No other one is sent then. */
 	abort(): void {
+		this.isOver = true;
 		for (const controller of this.inFlight) controller.abort();
 	}
 }

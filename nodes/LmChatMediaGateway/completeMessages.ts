@@ -52,37 +52,29 @@ export function withCompleteMessages(
 	const withChoice = (options: CallOptions): CallOptions =>
 		toolChoice === undefined ? options : { tool_choice: toolChoice, ...options };
 	logTokens(model.callbacks);
-	return Object.assign(model, loggedAs(of.name), {
-		_generate: (async (messages, options, ...more) => {
+	const ways: Omit<AdaptedModel, 'callbacks' | 'pipe'> = {
+		_generate: async (messages, options, ...more) => {
 			const given = messages.map(wrapped);
 			const result = await generate.call(model, given, withChoice(options), ...more);
 			result.generations.forEach(giveText);
 			return result;
-		}) satisfies AdaptedModel['_generate'],
+		},
 		_streamResponseChunks: async function* (messages, options, ...more) {
 			const given = messages.map(wrapped);
 			for await (const chunk of stream.call(model, given, withChoice(options), ...more)) {
 				giveText(chunk);
 				yield chunk;
 			}
-		} satisfies AdaptedModel['_streamResponseChunks'],
-		bindTools: ((tools, options) =>
-			withCompleteMessages(
-				bindTools.call(model, tools, options),
-				of,
-				// An agent may bind its tools twice, the second time without a choice.
-				options?.tool_choice ?? toolChoice,
-			)) satisfies AdaptedModel['bindTools'],
-		withStructuredOutput: ((schema, config) =>
-			structuredOutput(
-				model,
-				schema,
-				config,
-				of.thinks,
-			)) satisfies AdaptedModel['withStructuredOutput'],
-		getNumTokens: (async (content) =>
-			Math.ceil(textLength(content) / BYTES_PER_TOKEN)) satisfies AdaptedModel['getNumTokens'],
-	});
+		},
+		bindTools: (tools, options) => {
+			const bound = bindTools.call(model, tools, options);
+			// An agent may bind its tools twice, the second time without a choice.
+			return withCompleteMessages(bound, of, options?.tool_choice ?? toolChoice);
+		},
+		withStructuredOutput: (schema, config) => structuredOutput(model, schema, config, of.thinks),
+		getNumTokens: async (content) => Math.ceil(textLength(content) / BYTES_PER_TOKEN),
+	};
+	return Object.assign(model, loggedAs(of.name), ways);
 }
 
 /**

@@ -30,8 +30,8 @@ const LABEL = 'Images';
  */
 export async function readMessageFiles(item: ItemParameters, run: Run): Promise<MessageFile[]> {
 	const given = item.value('images');
-	const isNone = isEmpty(given) || (Array.isArray(given) && given.length === 0);
-	if (isNone && item.isExpression('images')) {
+	// n8n itself refuses a field that is fixed and empty.
+	if (isEmpty(given) || (Array.isArray(given) && given.length === 0)) {
 		run.hints.add(`Where '${LABEL}' is empty, the message was sent without an image.`);
 		return [];
 	}

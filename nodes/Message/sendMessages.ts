@@ -15,7 +15,6 @@ import { identify } from '../shared/create/prepareItem';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
-import type { Payment, PaymentResult } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/run/nodeErrors';
@@ -37,23 +36,15 @@ interface MessageBatch {
 }
 
 /** What an item does once all items are prepared. */
-type MessageJob = PaidJob | SendJob;
-
-/** Returns the response that an earlier try has paid for. */
-interface PaidJob {
-	kind: 'paid';
+interface MessageJob {
 	itemIndex: number;
 	target: MessageTarget;
-	payment: Payment;
-}
-
-/** Sends the message, unless the log of payments has one for it once all are known. */
-interface SendJob {
-	kind: 'send';
-	itemIndex: number;
-	target: MessageTarget;
-	plan: PaidPlan;
-	showTurns: () => Promise<Turn[]>;
+	/** Undefined where an earlier try has paid for the response. */
+	message?: {
+		plan: PaidPlan;
+		/** The conversation as the output shows it. Bytes are read as late as possible. */
+		showTurns: () => Promise<Turn[]>;
+	};
 }
 
 const LEFT_OUT =
@@ -112,45 +103,38 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const { itemIndex } = item;
 	await identify(batch, itemIndex);
 	const target = readMessageTarget(item);
-	const payment = paymentLog.ownEarlier(itemIndex);
-	if (payment !== undefined) return { kind: 'paid', itemIndex, target, payment };
+	if (paymentLog.ownEarlier(itemIndex) !== undefined) return { itemIndex, target };
 	const draft = readMessageDraft(item);
 	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptOf(draft.added) });
-	const files = readInputKind(item) === 'image' ? await readMessageFiles(item, run) : [];
-	if (
-		readInputKind(item) === 'image' &&
-		files.length === 0 &&
-		promptOf(draft.added) === undefined
-	) {
+	const hasFiles = readInputKind(item) === 'image';
+	const files = hasFiles ? await readMessageFiles(item, run) : [];
+	if (hasFiles && files.length === 0 && promptOf(draft.added) === undefined) {
 		throw item.refusal('The item has neither an image nor a prompt', 'Give it one of them.');
 	}
 	const request = messageRequest(
 		draft,
 		files.map(({ block }) => block),
 	);
-	const plan = planMessage(
-		request,
-		files.flatMap(({ file }) => file ?? []),
-	);
+	const bytes = files.flatMap(({ file }) => file ?? []);
+	const plan = { ...planMessage(request, bytes), item: itemIndex };
 	hintsOf(request).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
 	const account = run.gateway.account.id;
 	paymentLog.identify(itemIndex, account, requestFingerprint(plan, account));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
-	// The conversation as the output shows it. Bytes are read as late as possible.
 	const showTurns = async () =>
 		target.keepImages
 			? messageRequest(draft, await blocksWithBytes(files)).messages
 			: withoutFiles(request.messages, fileOf);
-	return { kind: 'send', itemIndex, target, plan: { ...plan, item: itemIndex }, showTurns };
+	return { itemIndex, target, message: { plan, showTurns } };
 }
 
 /** Does the job of an item. @returns its output item */
 async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INodeExecutionData[]> {
 	const { run, paymentLog } = batch;
 	const { itemIndex, target } = job;
-	if (job.kind === 'paid') paidBefore(paymentLog, itemIndex);
-	else await sendMessage(batch, job);
+	if (job.message === undefined) paidBefore(paymentLog, itemIndex);
+	else await sendMessage(batch, itemIndex, job.message);
 	// As recorded with the payment: the conversation of this try may differ.
 	const paid = paymentLog.resultOf(itemIndex);
 	const { message = {}, turns = [] } = paid;
@@ -164,10 +148,11 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 
 async function sendMessage(
 	{ run, paymentLog, tally }: MessageBatch,
-	{ itemIndex, plan, showTurns }: SendJob,
-): Promise<PaymentResult> {
+	itemIndex: number,
+	{ plan, showTurns }: NonNullable<MessageJob['message']>,
+): Promise<void> {
 	const turns = await showTurns();
-	return await pay(run.gateway.payer(), paymentLog, itemIndex, plan, (response) => {
+	await pay(run.gateway.payer(), paymentLog, itemIndex, plan, (response) => {
 		const { json } = response;
 		if (readMessage(json) === undefined) return undefined;
 		const billing = readBilling(response);

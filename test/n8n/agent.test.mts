@@ -1,4 +1,8 @@
 /** n8n's own AI Agent on real servers, with the chat model and the image nodes as its tools. */
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import type { Gateway } from '../../simulator/gateway.mjs';
 import {
 	itemsOf,
@@ -118,6 +122,40 @@ async function askRoot(
 	return { error, json: item?.json as Json, said: JSON.stringify(item?.json) };
 }
 
+/** An MCP server with one tool. @param onCall gets the name of each call */
+async function openMcpServer(name: string, onCall: (tool: string) => void) {
+	const inputSchema = { type: 'object', properties: { prompt: { type: 'string' } } };
+	const results: Record<string, (params: Json) => Json> = {
+		initialize: ({ protocolVersion }) => ({
+			protocolVersion,
+			capabilities: { tools: {} },
+			serverInfo: { name: 'pictures', version: '1' },
+		}),
+		'tools/list': () => ({ tools: [{ name, description: 'Generates an image', inputSchema }] }),
+		'tools/call': (params) => {
+			onCall(params.name);
+			return { content: [{ type: 'text', text: `made of ${params.arguments.prompt}` }] };
+		},
+	};
+	const mcp = createServer(async (request, response) => {
+		if (request.method !== 'POST') return void response.writeHead(405).end();
+		const { id, method, params } = (await json(request)) as Json;
+		if (id === undefined) return void response.writeHead(202).end();
+		const result = results[method]?.(params) ?? {};
+		response.setHeader('content-type', 'application/json');
+		response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+	});
+	await new Promise<void>((resolve) => mcp.listen(0, '127.0.0.1', resolve));
+	const { port } = mcp.address() as AddressInfo;
+	return {
+		url: `http://127.0.0.1:${port}`,
+		close: async () => {
+			mcp.closeAllConnections();
+			await new Promise((resolve) => mcp.close(resolve));
+		},
+	};
+}
+
 const newest = serverVersions().includes('2') ? describe : describe.skip;
 const oldest = serverVersions().includes('1') ? describe : describe.skip;
 
@@ -146,7 +184,11 @@ newest('an AI agent on n8n 2', () => {
 			fields: expect.arrayContaining([['prompt', 'make it night']]),
 			files: [{ field: 'image' }],
 		});
-		// Signed by the gateway, and verified by it as they came back.
+		expectThoughts();
+	}
+
+	/** The last message had two thoughts, signed by the gateway, and verified by it as they came back. */
+	function expectThoughts(): void {
 		const thoughts = (messageBodies().at(-1).messages as Json[])
 			.flatMap(({ content }) => content)
 			.filter(({ type }) => type === 'thinking');
@@ -215,6 +257,106 @@ newest('an AI agent on n8n 2', () => {
 		expect(gateway.count('message')).toBe(1);
 	});
 
+	it('a fallback model answers at once where the first one would have to wait for a minute', async () => {
+		const fault = { kind: 'status', status: 429, retryAfter: 60 } as const;
+		gateway.setFaults([{ call: 'message', times: 1, ...fault }]);
+		const workflow = readExample('ai-agent', credentials);
+		workflow.nodes.push({ ...node(workflow, MODEL), id: 'second', name: 'Second Model' });
+		const to = { node: 'AI Agent', type: 'ai_languageModel', index: 1 };
+		workflow.connections['Second Model'] = { ai_languageModel: [[to]] };
+		node(workflow, 'AI Agent').parameters.needsFallback = true;
+		const execution = await chat(workflow, 'What is 17 * 3?');
+		expect(itemsOf(execution, 'AI Agent')[0].json.output).toContain('17 * 3 = 51');
+		expect(gateway.count('message')).toBe(2);
+	});
+
+	it.each([2.2, 3.1])('Agent %s with Retry On Fail: one 529 doubles no tool', async (version) => {
+		const fault = { kind: 'status', status: 529, type: 'overloaded_error' } as const;
+		gateway.setFaults([{ call: 'message', after: 1, times: 1, ...fault }]);
+		const workflow = readExample('ai-agent', credentials);
+		const settings = { typeVersion: version, retryOnFail: true, waitBetweenTries: 100 };
+		Object.assign(node(workflow, 'AI Agent'), settings);
+		const execution = await chat(workflow, 'Draw a fox.');
+		expect(itemsOf(execution, 'AI Agent')[0].json.output).toContain('Done after 1 tool call(s)');
+		expect(gateway.requests.filter(({ call, paid }) => paid && call !== 'message')).toHaveLength(1);
+	});
+
+	it('Agent 2.2 reads why its tool failed, and whether it was charged', async () => {
+		const fault = { kind: 'status', status: 400, message: 'Too much fox' } as const;
+		gateway.setFaults([{ call: 'any', match: 'a fox', after: 1, times: 1, ...fault }]);
+		const workflow = readExample('ai-agent', credentials);
+		node(workflow, 'AI Agent').typeVersion = 2.2;
+		await chat(workflow, 'Draw a fox.');
+		const [result] = messageBodies().at(-1).messages.at(-1).content;
+		expect(result).toMatchObject({ type: 'tool_result' });
+		expect(JSON.stringify(result.content)).toMatch(/This call was not charged.*Too much fox/);
+		expect(gateway.count('message')).toBe(2);
+	});
+
+	it('a tool of an MCP server is called by its own name, which the endpoint refuses', async () => {
+		const name = 'image.create: München';
+		const called: string[] = [];
+		const server = await openMcpServer(name, (tool) => called.push(tool));
+		const tool: AiNode = [
+			'mcpClientTool',
+			1.2,
+			{ endpointUrl: server.url, serverTransport: 'httpStreamable', authentication: 'none' },
+		];
+		for (const version of [2.2, 3.1]) {
+			const below = { ai_tool: tool };
+			const { error, said } = await askRoot({ root: agent(version), below }, 'Draw a fox.');
+			expect(error).toBeUndefined();
+			expect(said).toContain('made of a fox');
+		}
+		await server.close();
+		expect(called).toEqual([name, name]);
+		const names = messageBodies().map(({ tools }) => tools[0].name as string);
+		expect(names.every((one) => /^[\w-]{1,64}$/.test(one))).toBe(true);
+	});
+
+	it("answers in n8n's Chat Hub, and says there what went wrong", async () => {
+		await server.rest('PUT', '/chat/enabled', { enabled: true });
+		const workflow = readExample('ai-agent', credentials);
+		const trigger = node(workflow, TRIGGER);
+		trigger.typeVersion = 1.4;
+		trigger.parameters = { availableInChat: true, options: { responseMode: 'streaming' } };
+		const { id } = await server.createWorkflow(workflow);
+		await server.activate(id);
+		expect(await askHub(id, 'What is 17 * 3?')).toContain('17 * 3 = 51');
+		gateway.setFaults([{ call: 'message', kind: 'status', status: 401, message: 'Wrong key' }]);
+		expect(await askHub(id, 'And now?')).toMatch(
+			/^The gateway rejected the API key \(401\): Wrong key/,
+		);
+		await server.deactivate(id);
+	});
+
+	/** Asks a workflow in the Chat Hub; what it shows. */
+	async function askHub(workflowId: string, message: string): Promise<string> {
+		const sessionId = randomUUID();
+		await server.rest(
+			'POST',
+			'/chat/conversations/send',
+			{
+				messageId: randomUUID(),
+				sessionId,
+				message,
+				model: { provider: 'n8n', workflowId },
+				previousMessageId: null,
+				credentials: {},
+				attachments: [],
+			},
+			{ headers: { 'push-ref': server.browserId } },
+		);
+		for (let tries = 0; tries < 240; tries += 1) {
+			await new Promise((resolve) => setTimeout(resolve, 250));
+			const { conversation } = await server.rest('GET', `/chat/conversations/${sessionId}`);
+			const messages = Object.values<Json>(conversation.messages);
+			const answer = messages.find(({ type, status }) => type === 'ai' && status !== 'running');
+			if (answer !== undefined) return answer.content.map((part: Json) => part.content).join('');
+		}
+		throw new Error('The Chat Hub has no answer');
+	}
+
 	/** Starts the example that asks first; gives its execution, which waits for a person. */
 	async function startAsking(): Promise<string> {
 		const id = await startChat(readExample('agent-asks-first', credentials), WISH);
@@ -272,6 +414,8 @@ newest('an AI agent on n8n 2', () => {
 		]);
 		const answer = itemsOf(execution, 'AI Agent')[0].json.output as string;
 		expect((await fetch(ADDRESS.exec(answer)![0])).status).toBe(200);
+		// The thinking before a call goes back after its person has decided.
+		expectThoughts();
 	});
 
 	it('agent-asks-first pays for nothing that a person declines', async () => {

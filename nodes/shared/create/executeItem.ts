@@ -1,4 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
+import { paidBefore } from '../../../gateway';
 import { quote } from '../../../util/text';
 import { withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
@@ -38,7 +39,7 @@ async function payForItem(
 	job: PaidJob | SendJob,
 ): Promise<PaymentResult> {
 	const { itemIndex } = job;
-	if (job.kind === 'paid') gateway.paidBefore(itemIndex);
+	if (job.kind === 'paid') paidBefore(paymentLog, itemIndex);
 	else {
 		await gateway.pay(job.order, itemIndex).catch(async (error: unknown) => {
 			throw await checker.explain(error, job.model);

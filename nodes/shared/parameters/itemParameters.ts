@@ -298,11 +298,6 @@ export class ItemParameters extends ValueReader {
 		throw this.refusal(`The item has no binary field '${name}'`, `'${label}' names it. ${found}`);
 	}
 
-	/** Whether a parameter is an expression, which may give something else for each item. */
-	isExpression(name: string): boolean {
-		return String(this.raw(name)).startsWith('=');
-	}
-
 	/** A parameter with its expressions. */
 	private raw(name: string): unknown {
 		return this.context.getNodeParameter(name, this.itemIndex, null, { rawExpressions: true });

@@ -51,6 +51,15 @@ export function isTool(context: {
 	return context.isToolExecution?.() === true || isNamed;
 }
 
+/**
+ * Whether an agent of version 1 or 2 runs the node within its own step. To its model, a tool that
+ * throws says nothing, and is called again.
+ */
+export function isRunByAgent(context: Parameters<typeof isTool>[0]): boolean {
+	const isNode = context.getNode().rewireOutputLogTo === 'ai_tool';
+	return context.isToolExecution?.() ?? (isTool(context) && !isNode);
+}
+
 /** The number of earlier runs of this node in this execution, as in a loop. */
 export function runIndexOf(context: { getWorkflowDataProxy(itemIndex: number): object }): number {
 	const { $runIndex } = context.getWorkflowDataProxy(0) as { $runIndex?: number };

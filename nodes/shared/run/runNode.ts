@@ -1,9 +1,11 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { digestOf } from '../../../util/digest';
 import { describeFailure, withAdvice, withFailures } from './failedOutput';
 import { FREE_ITEMS, type KnownItems } from './itemFacts';
 import { resultOfFailure } from './itemRunner';
 import { finalError } from './nodeErrors';
-import { addHints, isStopped, isTool } from './runContext';
+import { notesOf } from './n8nEngine';
+import { addHints, isRunByAgent, isStopped, isTool } from './runContext';
 import { reportStopped } from './stoppedRun';
 
 /**
@@ -32,7 +34,9 @@ export async function runNode(
 		}
 		const node = context.getNode();
 		if (!context.continueOnFail()) {
-			throw withAdvice(context, finalError(node, error, known), known);
+			const failure = withAdvice(context, finalError(node, error, known), known);
+			if (!isRunByAgent(context) || hasMoreTries(context)) throw failure;
+			return [[{ json: { error: failure.message }, pairedItem: { item: 0 } }]];
 		}
 		const results = context
 			.getInputData()
@@ -41,4 +45,19 @@ export async function runNode(
 		if (!isTool(context)) addHints(context, [describeFailure(results.flat())]);
 		return withFailures(context, [results.flat()], known);
 	}
+}
+
+/**
+ * Whether Retry On Fail makes another try of an agent's call that has failed, by the failed tries with
+ * the same input: n8n gives each a run of its own.
+ */
+function hasMoreTries(context: IExecuteFunctions): boolean {
+	const { retryOnFail, maxTries = 3 } = context.getNode();
+	if (retryOnFail !== true) return false;
+	const notes = notesOf<{ failedTries?: Record<string, number> }>(context, 'node');
+	const tries = (notes.failedTries ??= {});
+	const call = digestOf(context.getInputData()[0]?.json);
+	tries[call] = (tries[call] ?? 0) + 1;
+	// As n8n limits the number.
+	return tries[call] < Math.min(5, Math.max(2, maxTries));
 }

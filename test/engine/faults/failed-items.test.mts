@@ -163,12 +163,25 @@ describe('an agent reads first', () => {
 		const credential = { baseUrl: bench.gateway.url, apiKey: key };
 		const host = key === undefined ? bench.host : await hostFor(credential);
 		const tool = `n8n-nodes-media-gateway.${node}`;
-		const answer = await host
-			.runAsTool(tool, own as N8n.INodeParameters, { through, node: settings })
-			.catch(({ message }: Error) => message);
-		const [, text = answer] = /"error":"(.*)/.exec(answer) ?? [];
+		const call = { through, node: settings };
+		const answer = await host.runAsTool(tool, own as N8n.INodeParameters, call);
+		const [{ error: text }] = JSON.parse(answer) as [{ error: string }];
 		// To get a task costs nothing, whatever the task has cost.
 		const sentence = FIRST_SENTENCE[isGetting ? 'no' : facts.charged];
 		expect(text.slice(0, sentence.length)).toBe(sentence);
+	});
+
+	test.each([2, 4])('%s tries of Retry On Fail: the last one answers', async (maxTries) => {
+		bench.gateway.setFaults([{ call: 'message', kind: 'status', status: 502, message: 'x' }]);
+		const node = { ...RETRY, maxTries };
+		const parameters = parametersOf('message', PROMPT) as N8n.INodeParameters;
+		const answer = await bench.host.runAsTool(`n8n-nodes-media-gateway.message`, parameters, {
+			node,
+		});
+		const [{ error }] = JSON.parse(answer) as [{ error: string }];
+		expect(error).toContain(FIRST_SENTENCE.maybe);
+		// What a person may do would contradict it.
+		expect(error).not.toMatch(/again|retry|details/i);
+		expect(bench.gateway.count('message')).toBe(maxTries);
 	});
 });

@@ -1,5 +1,5 @@
 /** What may go wrong with the chat model, and what it must not cost: through n8n's engine and adapter. */
-import '../fast-time.mjs';
+import { secondsOfNodes, timeouts } from '../fast-time.mjs';
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { DynamicStructuredTool } from '@langchain/core/tools';
 import { createServer, type ServerResponse } from 'node:http';
@@ -168,6 +168,20 @@ describe('a message that the gateway certainly did not take', () => {
 		);
 		expect(answer.text).toBe('51');
 	});
+});
+
+test.each([
+	['a part', event('message_start', { message: { id: 'm' } }), true],
+	['only a ping', event('ping', {}), false],
+])('the Timeout of a stream begins anew with each part: %s', async (_, first, isInTime) => {
+	scene.reply = (response) => {
+		response.write(first);
+		void secondsOfNodes(30).then(() => response.end(events([text('51')], 'end_turn')));
+	};
+	const reset = timeouts('fast');
+	const error = await scene.failure('stream', { options: { timeout: 20 } }).finally(reset);
+	expect(error === undefined).toBe(isInTime);
+	expect(scene.bodies).toHaveLength(1);
 });
 
 describe('Retry On Fail', () => {

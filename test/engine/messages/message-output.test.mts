@@ -80,7 +80,7 @@ describe('Output Content as JSON', () => {
 		['a quote before it', 'The 5" one: {"a": "}"} and more', { a: '}' }],
 		['drafts, then the whole', '{"a": 1}\nNo:\n{"a": 2}\nSee also {"b": 3}', { a: 2 }],
 		['a draft that is cut', '{"a": 1,\nNo:\n{"a": 2}', { a: 2 }],
-		['a draft in thinking', '<thinking>{"a": 1}</thinking>\n\n{"a": 2}', { a: 2 }],
+		['a draft in thinking', '<thinking>\n{"a": 1}\n</thinking>\nSo: {"a": 2}', { a: 2 }],
 		['a footnote behind it', '{"a": [1]}\n\n[1] ["x"]', { a: [1] }],
 		['a long number', '{"id": 1234567890123456789}', { id: '1234567890123456789' }],
 	])('%s', async (_, text, json) => {

@@ -113,6 +113,22 @@ test('a stream that breaks behind its stop reason is whole', async () => {
 	expect(json).toMatchObject(message);
 });
 
+test('a stream without end is cut off', async () => {
+	const part = Buffer.alloc(8 * 1024 * 1024, 'x');
+	let given = 0;
+	const body = Readable.from(
+		(function* () {
+			yield Buffer.from('data: {}\n\n');
+			while ((given += 1) < 12) yield part;
+		})(),
+	);
+	const reading = readStreamedResponse({ body, httpCode: 200 } as never, {
+		createKeyFilter: newFilter,
+	});
+	await expect(reading).rejects.toThrow('More than 67108864 bytes');
+	expect(given).toBeLessThan(12);
+});
+
 test('what arrived before a cut is known', async () => {
 	const call = event('content_block_start', { index: 1, content_block: { type: 'tool_use' } });
 	const { arrived } = await read(`${beginning()}${call}${'x'.repeat(5000)}`, { chunk: 10 });

@@ -240,6 +240,20 @@ describe('a part of an agent, chain or tool', () => {
 		}
 	});
 
+	test.each([
+		['call_1', { prompt: 'a fox' }],
+		['7', { id: '7', prompt: 'a fox' }],
+	])("a call has no argument that n8n's memory adds, its own ID: %s", (id, input) => {
+		const call = {
+			toolCallId: 'call_1',
+			toolName: 'draw',
+			input: JSON.stringify({ id, prompt: 'a fox' }),
+		};
+		const turn = said('assistant', { type: 'tool-call' as const, ...call });
+		expect(toConversation([turn]).messages[0]?.content).toMatchObject([{ id: 'call_1', input }]);
+		expect(toConversation([turn]).messages[0]?.content[0]?.input).toEqual(input);
+	});
+
 	test('that belongs to the turn of a model does not go back, whatever model it was', () => {
 		const parts = [
 			{ type: 'thinking', thinking: 'Hm.', signature: 's' },

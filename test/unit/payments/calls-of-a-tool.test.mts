@@ -7,7 +7,7 @@ import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
 import { paymentContext } from './payment-context.mjs';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
-import { isTool } from '../../../nodes/shared/run/runContext.js';
+import { isRunByAgent, isTool } from '../../../nodes/shared/run/runContext.js';
 
 const KEY = 'mediaGatewayPaid';
 
@@ -141,19 +141,28 @@ test('a list of any length can be opened', async () => {
 });
 
 test.each([
-	['an agent that calls its tool itself', { type: 'x.message' }, true, true],
+	['an agent that calls its tool itself', { type: 'x.message' }, true, true, true],
 	[
 		'an agent whose tools the engine runs',
 		{ type: 'x.message', rewireOutputLogTo: 'ai_tool' as const },
 		false,
 		true,
+		false,
 	],
-	['an agent of n8n 1', { type: 'x.messageTool' }, undefined, true],
-	['no agent', { type: 'x.message' }, false, false],
-])('the node knows who calls: %s', (_, node, isToolExecution, expected) => {
+	['an agent of n8n 1', { type: 'x.messageTool' }, undefined, true, true],
+	[
+		'an agent of n8n 1 whose tools the engine runs',
+		{ type: 'x.messageTool', rewireOutputLogTo: 'ai_tool' as const },
+		undefined,
+		true,
+		false,
+	],
+	['no agent', { type: 'x.message' }, false, false, false],
+])('the node knows who calls: %s', (_, node, isToolExecution, isAgent, isByAgent) => {
 	const context = {
 		getNode: () => node,
 		isToolExecution: isToolExecution === undefined ? undefined : () => isToolExecution,
 	};
-	expect(isTool(context)).toBe(expected);
+	expect(isTool(context)).toBe(isAgent);
+	expect(isRunByAgent(context)).toBe(isByAgent);
 });
