@@ -31,6 +31,12 @@ export const UNREAD_RESPONSE: Problem = {
 	description: MAY_BE_CHARGED,
 };
 
+/** The problem of a request that may have been charged before its last attempt was refused. */
+export const refusedLater = (refusal: Problem, unclear: Problem): Problem => ({
+	...unclear,
+	description: `${unclear.description} The last attempt failed: ${refusal.message}. ${refusal.description}`,
+});
+
 /** The problem of a successful response without an image, task ID or message. */
 export function unusableProblem(
 	{ call }: RequestPlan,
