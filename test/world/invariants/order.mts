@@ -2,6 +2,7 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { keyFor, keyIn, SECRETS } from '../service/accounts-of-world.mjs';
 import type { Received } from '../service/books.mjs';
+import { KEY_HEADER } from '../service/keys-of-world.mjs';
 import { ELSEWHERE } from '../service/spoilt-responses.mjs';
 import type { Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
@@ -72,6 +73,7 @@ export function secrets(played: Played): Breach[] {
 			.map(([name]) => name);
 		const isHome = origin === home;
 		const allowed = isHome && !ANYWHERE.includes(call) ? ['authorization', 'x-api-key'] : [];
+		const isPaid = ['submit', 'sync', 'message'].includes(call) && isHome;
 		const { flow } = steps.find((step) => step.number === request.step)!;
 		const mayLeave =
 			ANYWHERE.includes(call) || path === ELSEWHERE || (call === 'other' && lists.includes(origin));
@@ -80,6 +82,7 @@ export function secrets(played: Played): Breach[] {
 			...(names.length === 0 || keyIn(headers) === keyFor(flow) ? [] : ['has the key of another']),
 			...(spills ? ['has a key in its address or body'] : []),
 			...(isHome || mayLeave ? [] : ['has left the gateway']),
+			...(KEY_HEADER in headers && !isPaid ? ['carries the key of a payment'] : []),
 		];
 		return wrong.map((what) => `request ${number} (${call} to ${origin}) ${what}`);
 	});
