@@ -20,7 +20,7 @@ export function withIdempotencyKey(plan: PaidPlan, name: string, reference: stri
 export type KeyConflict = 'inProgress' | 'otherRequest';
 
 const IN_PROGRESS =
-	/\b(in|being|still|already) (use|progress|process|flight|running|pending)|concurrent/i;
+	/\b(in|being|still|already) (use\b|progress|process|flight|running|pending)|concurrent/i;
 const OTHER = /different|differs|mismatch|match|another|other|reuse|already (been )?used/i;
 
 /** What a refusal says about the key of a request; 409 says so by itself. */

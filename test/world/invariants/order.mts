@@ -67,13 +67,14 @@ export function secrets(played: Played): Breach[] {
 	// Where the list of models lies apart, it may send its readers on.
 	const lists = requests.filter(({ call }) => call === 'listing').map(({ origin }) => origin);
 	const sent = requests.flatMap((request) => {
-		const { origin, call, path, headers, number, spills } = request;
+		const { origin, call, method, path, headers, number, spills } = request;
 		const names = Object.entries(headers)
 			.filter(([, value]) => SECRETS.some((key) => value.includes(key)))
 			.map(([name]) => name);
 		const isHome = origin === home;
 		const allowed = isHome && !ANYWHERE.includes(call) ? ['authorization', 'x-api-key'] : [];
-		const isPaid = ['submit', 'sync', 'message'].includes(call) && isHome;
+		// Also where a paid request was redirected to.
+		const isPaid = method === 'POST' && isHome;
 		const { flow } = steps.find((step) => step.number === request.step)!;
 		const mayLeave =
 			ANYWHERE.includes(call) || path === ELSEWHERE || (call === 'other' && lists.includes(origin));
