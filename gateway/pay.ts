@@ -1,6 +1,7 @@
 import { errorFor } from './errors/errorMessages';
 import {
 	UNREAD_RESPONSE,
+	clearer,
 	refusedLater,
 	stoppedProblem,
 	unusableProblem,
@@ -72,7 +73,7 @@ export async function pay<Key, R>(
 		const outcome = await sendOnce(...args);
 		if (isGood(withLocationOnly(outcome)) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
-			unclear = errorFor(plan, outcome).problem;
+			unclear = clearer(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
 		else if (unclear === undefined) journal.settle(key, { charged: 'no' });
 		return outcome;
 	};
@@ -92,7 +93,7 @@ export async function pay<Key, R>(
 		const isUnknown = hasCode(failure, 'outcomeUnknown');
 		if (!isUnknown && unclear === undefined) throw failure as Error;
 		const problem = isUnknown
-			? withTaskId(plan, failure.problem)
+			? clearer(unclear, withTaskId(plan, failure.problem))
 			: refusedLater(failure.problem, unclear!);
 		journal.settle(key, { charged: 'maybe', problem });
 		throw unknownOutcome(problem);
