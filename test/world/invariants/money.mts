@@ -142,8 +142,9 @@ const UNKNOWN =
 
 function lost(played: Played, step: Step): Breach[] {
 	if (step.ended === 'crashed') return taken(played, step);
-	// A hint says so, which n8n has for no tool, and for no run that has failed.
-	const isHinted = step.result?.status !== 'error' && !isTool(step.flow);
+	// A hint says so, which n8n has for no tool, no run that has failed, and no earlier try.
+	const { result, flow } = step;
+	const isHinted = result?.status !== 'error' && !isTool(flow) && flow.tries === 1;
 	if (saysNothing(step) || (chargesAgain(played) && !isHinted)) return [];
 	const { charges } = played.service.books;
 	const shown = shownBy(step) + storedResults(step);
