@@ -188,6 +188,16 @@ export class MediaGatewayApi implements ICredentialType {
 		},
 		{
 			displayOptions,
+			displayName: 'Idempotency Header',
+			name: 'idempotencyHeader',
+			type: 'string',
+			default: '',
+			placeholder: 'e.g. Idempotency-Key',
+			description:
+				'Only if the gateway documents such a header. Each paid request carries a key in it, and one of unknown outcome is sent again with the same key: the gateway then returns the first result without charging again.',
+		},
+		{
+			displayOptions,
 			displayName: 'Message Authentication',
 			name: 'messageAuth',
 			type: 'options',

@@ -173,7 +173,8 @@ export class Gateway<Key = undefined> {
 		const { requests = this.requests } = own;
 		const { client } = this;
 		const isUsual = own.requests === undefined && own.read === undefined;
-		return { client, requests, sendOnce: isUsual ? this.sendOnce : this.createSendOnce(own) };
+		const sendOnce = isUsual ? this.sendOnce : this.createSendOnce(own);
+		return { client, requests, sendOnce, idempotencyHeader: this.account.idempotencyHeader };
 	}
 
 	/** Tells which tasks will be waited for, or looked at. Finished ones count among them. */

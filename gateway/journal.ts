@@ -22,6 +22,12 @@ export interface Journal<Key, R = Receipt> {
 	 * @param pending the problem of a request that was left so, with what has arrived of its response
 	 */
 	begin(key: Key, pending: () => Problem): void;
+	/**
+	 * What the gateway is to know a payment by: the same for all attempts to make it, also of another
+	 * process, and another one for another payment. Asked only where the gateway takes such keys; undefined
+	 * if the request isn't the one that may have been charged.
+	 */
+	reference?(key: Key): string | undefined;
 	/** An attempt has ended; after `no`, another one may begin. */
 	settle(key: Key, end: Settled<R>): void;
 }

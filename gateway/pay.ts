@@ -1,12 +1,16 @@
+import { errorFor } from './errors/errorMessages';
 import {
 	UNREAD_RESPONSE,
+	clearer,
+	refusedLater,
 	stoppedProblem,
 	unusableProblem,
 	withTaskId,
 } from './errors/paymentErrors';
 import type { Journal } from './journal';
 import type { Client } from './pace/client';
-import { GatewayError, hasCode, unknownOutcome } from './protocol/gatewayError';
+import { GatewayError, hasCode, unknownOutcome, type Problem } from './protocol/gatewayError';
+import { withIdempotencyKey } from './protocol/idempotency';
 import {
 	chargedAfter,
 	isGood,
@@ -24,6 +28,8 @@ export interface Payer {
 	client: Pick<Client, 'requestPaid'>;
 	sendOnce: SendOnce;
 	requests: Pick<Requests, 'arriving'>;
+	/** The name of the header by which the gateway knows a payment, if it does. */
+	idempotencyHeader?: string;
 }
 
 /**
@@ -40,28 +46,35 @@ export function paidBefore<Key, R>(journal: Journal<Key, R>, key: Key): R | unde
 
 /**
  * Sends a paid request, unless the journal has what an earlier one was paid for. There is no other way to
- * send one.
+ * send one. What may have been charged is only sent again with the key by which the gateway knows it.
  *
  * @param read reads the receipt in a response; undefined if it contains nothing usable
  * @throws GatewayError, with the code `outcomeUnknown` if the request may have been charged; RunEnded if
  *   the run ends before: then the request stays begun
  */
 export async function pay<Key, R>(
-	{ client, sendOnce, requests }: Payer,
+	{ client, sendOnce, requests, idempotencyHeader = '' }: Payer,
 	journal: Journal<Key, R>,
 	key: Key,
-	plan: PaidPlan,
+	given: PaidPlan,
 	read: (response: GoodResponse) => R | undefined,
 ): Promise<R> {
-	const before = paidBefore(journal, key);
-	if (before !== undefined) return before;
+	const before = journal.find(key);
+	if (before?.charged === 'yes') return before.receipt;
+	const reference = idempotencyHeader === '' ? undefined : journal.reference?.(key);
+	if (before !== undefined && reference === undefined) throw unknownOutcome(before.problem);
+	const plan =
+		reference === undefined ? given : withIdempotencyKey(given, idempotencyHeader, reference);
+	/** The problem of an earlier attempt that may have been charged, whatever becomes of the later ones. */
+	let unclear: Problem | undefined = before?.problem;
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
 	const attempt: SendOnce = async (...args) => {
 		journal.begin(key, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
 		const outcome = await sendOnce(...args);
-		const isUsable = isGood(withLocationOnly(outcome)) && !isOverloaded(outcome, plan.call);
-		if (!isUsable && chargedAfter(outcome, plan.call) === 'no')
-			journal.settle(key, { charged: 'no' });
+		if (isGood(withLocationOnly(outcome)) && !isOverloaded(outcome, plan.call)) return outcome;
+		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
+			unclear = clearer(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
+		else if (unclear === undefined) journal.settle(key, { charged: 'no' });
 		return outcome;
 	};
 	try {
@@ -76,8 +89,12 @@ export async function pay<Key, R>(
 			error instanceof GatewayError || error instanceof RunEnded
 				? error
 				: unknownOutcome(UNREAD_RESPONSE);
-		if (failure instanceof RunEnded || !hasCode(failure, 'outcomeUnknown')) throw failure as Error;
-		const problem = withTaskId(plan, failure.problem);
+		if (failure instanceof RunEnded) throw failure as Error;
+		const isUnknown = hasCode(failure, 'outcomeUnknown');
+		if (!isUnknown && unclear === undefined) throw failure as Error;
+		const problem = isUnknown
+			? clearer(unclear, withTaskId(plan, failure.problem))
+			: refusedLater(failure.problem, unclear!);
 		journal.settle(key, { charged: 'maybe', problem });
 		throw unknownOutcome(problem);
 	}

@@ -88,6 +88,8 @@ export interface GatewayOptions {
 	bill?: number;
 	/** Whether each response has an `x-request-id`. Default false. */
 	requestIds?: boolean;
+	/** How long an `Idempotency-Key` is known, default a day; with 0 the header is ignored. */
+	idempotencySeconds?: number;
 	/** Replaces the records of the model listing. */
 	models?: unknown[];
 	/** `false`: `stream` in a message request is ignored and the response is JSON. Default true. */

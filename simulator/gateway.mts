@@ -7,6 +7,7 @@ import { Refusal, refusal, json, type GatewayResponse } from './http/gateway-res
 import { Faults, handlesFirst, spoil } from './http/faults.mjs';
 import type { ParsedRequest, ServerContext } from './http/server-context.mjs';
 import { download, edit, generate, query } from './images/image-endpoints.mjs';
+import { PaymentKeys } from './http/payment-keys.mjs';
 import { RequestLog } from './http/request-log.mjs';
 import { defaultModels, type MediaModel } from './models/default-models.mjs';
 import { listModels, oneModel, wantsJsonc } from './models/model-listing.mjs';
@@ -52,8 +53,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 		images: new ImageStore(options),
 		closing: closing.signal,
 	};
+	const keysOfPayments = new PaymentKeys(options, now);
 	const reset = () => {
-		for (const part of [context.log, context.tasks, context.images]) part.reset();
+		for (const part of [context.log, context.tasks, context.images, keysOfPayments]) part.reset();
 		context.faults.set(options.faults ?? []);
 	};
 
@@ -62,7 +64,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 		limits: { fileSize: Infinity, files: 100, fields: 1000, parts: 1100, fieldSize: bodyLimit },
 	});
 	record(app, context);
-	routes(app, context);
+	routes(app, context, keysOfPayments);
 	adminRoutes(app, context, reset);
 	await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
 
@@ -140,7 +142,7 @@ function record(app: FastifyInstance, context: ServerContext): void {
 	});
 }
 
-function routes(app: FastifyInstance, context: ServerContext): void {
+function routes(app: FastifyInstance, context: ServerContext, keysOfPayments: PaymentKeys): void {
 	const limit = context.options.requestsPerSecond;
 	const rate = limit === undefined ? undefined : new RequestRate(limit);
 	const root = rootOf(context);
@@ -152,7 +154,8 @@ function routes(app: FastifyInstance, context: ServerContext): void {
 			if (parsed.call !== 'download' && rate?.pass(context.now()) === false) {
 				throw tooFrequent();
 			}
-			return await conduct(context, request, reply, parsed);
+			const keyed = keysOfPayments.keyed(request, request.record!, parsed);
+			return await conduct(context, request, reply, keyed);
 		};
 
 	app.post(

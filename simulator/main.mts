@@ -16,6 +16,7 @@ const help = `Starts the embedded gateway: the whole protocol on this computer, 
   --image-bytes N           pad every image to this many bytes
   --bill N                  what an image costs: responses have it as usage.cost
   --request-ids             give each response an x-request-id
+  --no-idempotency          ignore Idempotency-Key
   --fault JSON              a fault; can be repeated, for example
                             '{"call":"poll","kind":"status","status":502,"share":0.2}'
   --help                    show these options
@@ -34,6 +35,7 @@ const optionNames = {
 	'image-bytes': text,
 	bill: text,
 	'request-ids': { type: 'boolean' },
+	'no-idempotency': { type: 'boolean' },
 	fault: { type: 'string', multiple: true },
 	help: { type: 'boolean' },
 } as const;
@@ -81,6 +83,7 @@ function optionsFrom(values: Values): GatewayOptions {
 	const bill = number('bill');
 	if (bill !== undefined) options.bill = bill;
 	if (values['request-ids']) options.requestIds = true;
+	if (values['no-idempotency']) options.idempotencySeconds = 0;
 	if (values.fault) options.faults = values.fault.map((fault) => JSON.parse(fault) as Fault);
 	return options;
 }

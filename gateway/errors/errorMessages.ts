@@ -2,6 +2,7 @@ import { isJsonObject, nonEmptyString } from '../../util/json';
 import { namedAddresses } from '../../util/httpAddresses';
 import { excerpt, quote, afterColon } from '../../util/text';
 import { leadsToResult, chargedAfter, type HttpResponse, type Outcome } from '../protocol/outcome';
+import { keyConflict } from '../protocol/idempotency';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, unknownOutcome, withDetails, type Problem } from '../protocol/gatewayError';
@@ -45,6 +46,12 @@ const NOT_SENT = 'Nothing was sent: an earlier request got this response.';
 const HOW_TO_FIND_OUT =
 	"The request wasn't sent again, because it may have been accepted and charged. Check the usage log in the gateway's console before you send it again.";
 
+const HOW_TO_FIND_OUT_WITH_KEY =
+	"It may have been accepted and charged. Retry sends it again with the same key, by which the gateway knows it; another execution pays for another image. The usage log in the gateway's console says what was charged.";
+
+const OF_ANOTHER_REQUEST =
+	'The key belongs to a request that was sent before with another content and may have been charged. Nothing else was sent. To pay for this request, run the workflow again: another execution has other keys.';
+
 /**
  * The error for an outcome that is not a good response (docs/protocol.md, "Errors"), with the number of
  * its request.
@@ -67,11 +74,11 @@ const billOf = (outcome: Outcome): Bill =>
 
 function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): GatewayError {
 	const tried = afterTries(attempts);
-	if (plan.paid && chargedAfter(outcome, plan.call) === 'maybe') {
+	if (plan.paid && chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe') {
 		return unknownOutcome({
-			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
+			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}${plan.isIdempotent ? tried : ''}`,
 			// What has arrived of a response that was cut off may name the image.
-			description: `${HOW_TO_FIND_OUT}${outcome.kind === 'fault' ? namedAddresses(outcome.received) : ''}`,
+			description: `${howToFindOut(plan, outcome)}${outcome.kind === 'fault' ? namedAddresses(outcome.received) : ''}`,
 			httpCode: outcome.httpCode,
 			...billOf(outcome),
 			taskId: plan.call === 'message' ? undefined : idInResponse(outcome),
@@ -94,6 +101,13 @@ function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): 
 	});
 }
 
+/** What to do about an unknown outcome. */
+function howToFindOut({ isIdempotent }: RequestPlan, outcome: Outcome): string {
+	if (isIdempotent !== true) return HOW_TO_FIND_OUT;
+	const conflict = outcome.kind === 'response' ? keyConflict(outcome) : undefined;
+	return conflict === 'otherRequest' ? OF_ANOTHER_REQUEST : HOW_TO_FIND_OUT_WITH_KEY;
+}
+
 /** The ID in the response to a paid request, or at the end of the address that it leads to. */
 function idInResponse({ headers: { location } = {}, ...outcome }: Outcome): string | undefined {
 	const json = outcome.kind === 'response' ? outcome.json : undefined;
@@ -106,6 +120,9 @@ function whatHappened(plan: RequestPlan, outcome: Outcome): string {
 	const said = gatewayMessage(outcome);
 	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
 		return `the gateway responded with ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
+	}
+	if (plan.isIdempotent === true && keyConflict(outcome) !== undefined) {
+		return `the gateway responded with ${outcome.httpCode} about the request's key${afterColon(said)}`;
 	}
 	if (outcome.httpCode >= 300 && outcome.httpCode < 400) {
 		return `the gateway responded with ${outcome.httpCode} and redirected to ${quote(outcome.headers.location ?? '') || 'nothing'}`;

@@ -31,6 +31,16 @@ export const UNREAD_RESPONSE: Problem = {
 	description: MAY_BE_CHARGED,
 };
 
+/** Of two problems of one payment the later one, unless only the earlier one names a task. */
+export const clearer = (earlier: Problem | undefined, later: Problem): Problem =>
+	earlier?.taskId !== undefined && later.taskId === undefined ? earlier : later;
+
+/** The problem of a request that may have been charged before its last attempt was refused. */
+export const refusedLater = (refusal: Problem, unclear: Problem): Problem => ({
+	...unclear,
+	description: `${unclear.description} The last attempt failed: ${refusal.message}. ${refusal.description}`,
+});
+
 /** The problem of a successful response without an image, task ID or message. */
 export function unusableProblem(
 	{ call }: RequestPlan,

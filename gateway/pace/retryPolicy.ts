@@ -1,4 +1,5 @@
 import { requestedPauseMs } from '../protocol/retryAfter';
+import { keyConflict } from '../protocol/idempotency';
 import { isGood, isOverloaded, type Outcome } from '../protocol/outcome';
 import type { Fault } from '../protocol/networkFault';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
@@ -13,6 +14,9 @@ export const LONGEST_RETRY_AFTER_MS = 300_000;
 /** The tries of a free request, and those of any request that is refused for the rate. */
 export const MOST_FREE_TRIES = 6;
 export const MOST_RATE_REFUSALS = 15;
+
+/** The attempts while a gateway is busy with the request of the same key: about five minutes. */
+const MOST_KEY_WAITS = 24;
 
 type Decision =
 	| { again: false }
@@ -35,11 +39,18 @@ const isStatus =
 	(outcome: Outcome): boolean =>
 		outcome.kind === 'response' && matches(outcome.httpCode);
 
+const isKeyInProgress = (outcome: Outcome): boolean =>
+	outcome.kind === 'response' && keyConflict(outcome) === 'inProgress';
+
 const isSuccess = isStatus((code) => code >= 200 && code < 300);
 
 interface RetryRule {
-	/** The maximum number of attempts of a paid request and of any other; 0 means no retry. */
+	/**
+	 * The maximum number of attempts of a paid request, of one with an idempotency key, and of any other; 0
+	 * means no retry.
+	 */
 	paid: number;
+	keyed: number;
 	free: number;
 	/** Whether the rule applies to an outcome. */
 	after: (outcome: Outcome, call?: Call) => boolean;
@@ -51,26 +62,29 @@ interface RetryRule {
 
 /**
  * Which outcomes are retried: the first rule that matches an outcome decides. A paid request is
- * retried only if the gateway can't have accepted it; a listing, a download or a single status check,
- * whenever the same request may succeed a little later. The poller of a wait asks again by itself.
+ * retried only if the gateway can't have accepted it, unless it knows the payment by a key; a listing, a
+ * download or a single status check, whenever the same request may succeed a little later. The poller of
+ * a wait asks again by itself.
  */
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [
 	// Before a good outcome: an error can come in place of a message, with a success status.
-	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isOverloaded, counted: 'refusalsInARow', rateLimited: true },
-	{ paid: 0,  free: 0,  after: isGood },
-	{ paid: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
+	{ paid: MOST_RATE_REFUSALS, keyed: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isOverloaded, counted: 'refusalsInARow', rateLimited: true },
+	{ paid: 0,  keyed: 0,  free: 0,  after: isGood },
+	{ paid: 2,  keyed: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
 	// The send rate adapts, so more attempts help.
-	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
-	{ paid: 6,  free: MOST_FREE_TRIES,  after: isFault('refused', 'notFound', 'unconnected') },
+	{ paid: MOST_RATE_REFUSALS, keyed: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
+	{ paid: 0,  keyed: MOST_KEY_WAITS,  free: 0,  after: isKeyInProgress },
+	{ paid: 6,  keyed: 6,  free: MOST_FREE_TRIES,  after: isFault('refused', 'notFound', 'unconnected') },
 	// It was never sent either, but six whole timeouts may be half an hour.
-	{ paid: 0,  free: MOST_FREE_TRIES,  after: isFault('connectTimeout') },
-	{ paid: 0,  free: MOST_FREE_TRIES,  after: isFault('reset', 'timeout', 'other') },
-	{ paid: 0,  free: MOST_FREE_TRIES,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
+	{ paid: 0,  keyed: 0,  free: MOST_FREE_TRIES,  after: isFault('connectTimeout') },
+	{ paid: 0,  keyed: 3,  free: MOST_FREE_TRIES,  after: isFault('timeout') },
+	{ paid: 0,  keyed: 6,  free: MOST_FREE_TRIES,  after: isFault('reset', 'other') },
+	{ paid: 0,  keyed: 6,  free: MOST_FREE_TRIES,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
 	// An unusable response with status 200 comes from something between n8n and the gateway.
-	{ paid: 0,  free: MOST_FREE_TRIES,  after: isSuccess },
+	{ paid: 0,  keyed: 6,  free: MOST_FREE_TRIES,  after: isSuccess },
 	// A retry would bring the same result: other statuses, certificates, too large a response.
-	{ paid: 0,  free: 0,  after: () => true },
+	{ paid: 0,  keyed: 0,  free: 0,  after: () => true },
 ];
 
 const ruleFor = (outcome: Outcome, call?: Call): RetryRule =>
@@ -101,7 +115,7 @@ function retryAfter(outcome: Outcome, nowMs: number): { pauseMs: number; isTooLo
 
 /** The facts that decide about a retry. */
 export interface Attempted {
-	plan: Pick<RequestPlan, 'paid' | 'call'>;
+	plan: Pick<RequestPlan, 'paid' | 'call' | 'isIdempotent'>;
 	/** The outcome of the last attempt. */
 	outcome: Outcome;
 	/** The number of attempts. */
@@ -130,7 +144,8 @@ export function decideRetry(attempted: Attempted): Decision {
 	const rule = ruleFor(outcome, plan.call);
 	const tries = attempted.attempts - attempted.rateRefusals;
 	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
-	if (counted >= (plan.paid ? rule.paid : rule.free)) return { again: false };
+	const column = plan.isIdempotent === true ? 'keyed' : plan.paid ? 'paid' : 'free';
+	if (counted >= rule[column]) return { again: false };
 	const { pauseMs, isTooLong } = retryAfter(outcome, nowMs);
 	if (isTooLong) return { again: false };
 	// An image may be on any host, so the pause is that of its download alone.

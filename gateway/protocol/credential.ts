@@ -27,6 +27,8 @@ export interface Credential {
 	editFormat: EditFormat;
 	/** The name of the field of an edit that contains the image. */
 	imageFieldName: string;
+	/** The name of the header by which the gateway knows a payment; empty if it knows none. */
+	idempotencyHeader: string;
 }
 
 /** The values of the fields that have a choice, the default first. */
@@ -73,6 +75,7 @@ export function readCredential(fields: JsonObject): Credential {
 		asyncFlag: choiceIn(fields, 'asyncFlag'),
 		editFormat: choiceIn(fields, 'editFormat'),
 		imageFieldName: textOf(fields.imageFieldName) || 'image',
+		idempotencyHeader: textOf(fields.idempotencyHeader),
 	};
 }
 
@@ -212,17 +215,21 @@ const VALUE = /^[\x20-\x7e]+$/;
 const LONGEST_NAME = 100;
 
 /**
- * The problem of the version header and the additional ones. It names a header, but not its value, a
- * secret.
+ * The problem of the version header, the additional ones and that of a payment's key. It names a header,
+ * but not its value, a secret.
  */
-function headersProblem({ headers, version }: Credential): Problem | undefined {
+function headersProblem({ headers, version, idempotencyHeader }: Credential): Problem | undefined {
 	const taken = new Set<string>();
-	for (const header of [version, ...headers]) {
+	const ofKey = idempotencyHeader === '' ? [] : [{ name: idempotencyHeader, value: 'key' }];
+	const named: Array<[Header[], string]> = [
+		[[version], underSettings('Version Header Name', 'Version Header Value')],
+		[headers, underSettings('Additional Headers')],
+		[ofKey, underSettings('Idempotency Header')],
+	];
+	for (const [header, field] of named.flatMap(([list, label]) =>
+		list.map((one) => [one, label] as const),
+	)) {
 		const message = headerProblem(header, taken);
-		const field =
-			header === version
-				? underSettings('Version Header Name', 'Version Header Value')
-				: underSettings('Additional Headers');
 		const description = `Correct ${field} in the Media Gateway credential.`;
 		if (message !== undefined) return { message, description };
 		taken.add(header.name.toLowerCase());

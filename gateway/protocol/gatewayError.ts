@@ -28,7 +28,7 @@ export interface Problem {
 
 /** What an error means, where code decides by it; all others are for people to read. */
 type ErrorCode =
-	/** The request may have been accepted, and is never sent again automatically. */
+	/** The request may have been accepted, and is only sent again where the gateway knows it by a key. */
 	| 'outcomeUnknown'
 	/** The task has failed or was canceled. */
 	| 'taskFailed'

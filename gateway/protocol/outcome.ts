@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
+import { keyConflict } from './idempotency';
 import type { Call } from './requestPlan';
 import { wasNeverSent, type Fault } from './networkFault';
 import { LONGEST_ADDRESS } from './url';
@@ -71,9 +72,12 @@ export function withLocationOnly(outcome: Outcome): Outcome {
 
 /**
  * Whether a paid request may have been charged after an outcome that isn't a good response: not if the
- * gateway certainly didn't accept it.
+ * gateway certainly didn't accept it. A conflict of its key is about an earlier request, which may have
+ * been.
  */
-export function chargedAfter(outcome: Outcome, call?: Call): 'no' | 'maybe' {
+export function chargedAfter(outcome: Outcome, call?: Call, isIdempotent = false): 'no' | 'maybe' {
+	if (isIdempotent && outcome.kind === 'response' && keyConflict(outcome) !== undefined)
+		return 'maybe';
 	return wasRefused(outcome, call) ? 'no' : 'maybe';
 }
 

@@ -39,6 +39,11 @@ export interface RequestPlan {
 	 * retry rules say.
 	 */
 	patienceMs?: number;
+	/**
+	 * Whether the gateway knows the payment by a key in its headers: then it may be sent again after an
+	 * unknown outcome.
+	 */
+	isIdempotent?: boolean;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
 	isForeign?: boolean;
 	/** Whether the response is asked for as a stream, which may be long but not silent. */

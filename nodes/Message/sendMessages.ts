@@ -15,6 +15,7 @@ import { identify } from '../shared/create/prepareItem';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
+import { describeSentAgain } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/run/nodeErrors';
@@ -82,8 +83,11 @@ export async function sendMessages(
 		});
 		const sentAgain = paymentLog.countSentAgain();
 		if (sentAgain > 0) {
+			const { idempotencyHeader } = run.gateway.account;
 			run.hints.add(
-				`${counted(sentAgain, 'message')} of an earlier try may have been charged too: no response came, and Retry On Fail sends such a message again.`,
+				idempotencyHeader === ''
+					? `${counted(sentAgain, 'message')} of an earlier try may have been charged too: no response came, and Retry On Fail sends such a message again.`
+					: describeSentAgain(sentAgain, idempotencyHeader),
 			);
 		}
 		addHints(context, run.hints);

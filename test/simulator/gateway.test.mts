@@ -46,6 +46,69 @@ async function submit(more = {}): Promise<string> {
 	return json.id;
 }
 
+describe('the key of a payment', () => {
+	const ordered = async (key: string, more = {}, account = gateway.keys[0]) =>
+		await ask('/v1/images/generations', {
+			body: order(more),
+			key: account,
+			headers: { 'Idempotency-Key': key },
+		});
+
+	test('the same key is the same image, charged once, until it is forgotten', async () => {
+		const first = await ordered('one');
+		const second = await ordered('one');
+		expect(second.json).toEqual(first.json);
+		expect([first, second].map(({ headers }) => headers.get('idempotent-replayed'))).toEqual([
+			null,
+			'true',
+		]);
+		await ordered('two');
+		await ordered('one', {}, gateway.keys[1]);
+		expect(gateway.paid).toBe(3);
+		time += 86_400_000;
+		await ordered('one');
+		expect(gateway.paid).toBe(4);
+	});
+
+	test('another request with it is refused, and a refusal does not use it up', async () => {
+		expect((await ordered('one', { prompt: '[refuse]' })).status).toBe(400);
+		expect((await ordered('one')).status).toBe(200);
+		const { status, json } = await ordered('one', { prompt: 'an owl' });
+		expect([status, json.error.message]).toEqual([422, expect.stringMatching(/different request/)]);
+		expect(gateway.paid).toBe(1);
+	});
+
+	test('two at once: one is charged, the other waits; a response that is lost is kept', async () => {
+		await open({ syncMs: 30 });
+		gateway.setFaults([{ call: 'sync', kind: 'cutAfter', times: 1 }]);
+		await expect(ordered('lost')).rejects.toThrow();
+		expect((await ordered('lost')).headers.get('idempotent-replayed')).toBe('true');
+		const both = await Promise.all([ordered('one'), ordered('one')]);
+		expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+		expect(gateway.paid).toBe(2);
+	});
+
+	test('a streamed response is kept whole', async () => {
+		const stream = async () => {
+			const headers = { authorization: `Bearer ${gateway.keys[0]}`, 'Idempotency-Key': 'one' };
+			const body = JSON.stringify(order({ stream: true }));
+			const type = { 'content-type': 'application/json' };
+			const url = `${gateway.url}/v1/images/generations`;
+			const response = await fetch(url, { method: 'POST', headers: { ...headers, ...type }, body });
+			return await response.text();
+		};
+		expect(await stream()).toBe(await stream());
+		expect(gateway.paid).toBe(1);
+	});
+
+	test('can be ignored', async () => {
+		await open({ idempotencySeconds: 0 });
+		await ordered('one');
+		await ordered('one');
+		expect(gateway.paid).toBe(2);
+	});
+});
+
 describe('tasks', () => {
 	test.each([
 		['the query', '?async=true', {}, {}],

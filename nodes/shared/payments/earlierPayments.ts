@@ -1,7 +1,7 @@
 import type { Payment } from './payment';
 
 /** What is known of a payment before it is made: its place, and what is sent. */
-export type Identity = Omit<Payment, 'result' | 'delivered'>;
+export type Identity = Omit<Payment, 'result' | 'delivered' | 'reference'>;
 
 /** Payments used by a run in progress: an agent may make the same tool call twice at once. */
 const inUse = new WeakSet<Payment>();

@@ -15,6 +15,7 @@ import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { UnreturnedPayment } from '../run/itemFacts';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
+import { counted } from '../../../util/text';
 import { rowName } from '../run/rowNames';
 import { sumOf, type Tally } from '../run/tally';
 
@@ -58,6 +59,8 @@ export interface Payment {
 	 */
 	source: string;
 	result: PaymentResult;
+	/** What the gateway knows the payment by, where it takes such keys. */
+	reference?: string;
 	/** Whether the node has returned its result. The engine may still run the node again. */
 	delivered?: boolean;
 }
@@ -103,6 +106,10 @@ export const rescueOfCalled = (executionId: string): string =>
 /** Whether a payment was charged: a failed task may have been paid back. */
 export const chargeOf = ({ unknown, failed }: PaymentResult): Charged =>
 	unknown !== undefined || failed === true ? 'maybe' : 'yes';
+
+/** The hint about requests that were sent again with the key of their payment. */
+export const describeSentAgain = (count: number, header: string): string =>
+	`${counted(count, 'request')} had an unknown outcome and got the same '${header}' again. A gateway that ignores this header may have charged twice.`;
 
 /** What payments count for in the summary of a run. */
 export type PaidTally = Omit<Tally, 'rateLimitedRequests'>;

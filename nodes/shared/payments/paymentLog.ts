@@ -37,7 +37,7 @@ import {
 	release,
 	type Identity,
 } from './earlierPayments';
-import { keepOnly, openPayments } from './storedPayments';
+import { keepOnly, openPayments, type OpenedPayments } from './storedPayments';
 import { digestInTurns, digestOf } from '../../../util/digest';
 import { isLongerThan } from '../../../util/json';
 
@@ -76,6 +76,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	private readonly payments: Payment[];
 
+	private readonly opened: OpenedPayments;
+
 	private readonly earlier: EarlierPayments;
 
 	/** The problem of all items without a payment, if this execution can't read the record. */
@@ -105,6 +107,12 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** Requests in progress, by item, each with its problem in case of a Stop. */
 	private readonly begun = new Map<number, () => Problem>();
 
+	/** What the gateway knows the requests by that this try sends, by item. */
+	private readonly references = new Map<number, string>();
+
+	/** Items whose request was sent again after an unknown outcome. */
+	private readonly sentAgain = new Set<number>();
+
 	/** What this try sends or would have sent, by item. */
 	private readonly requestFacts = new Map<number, RequestFacts>();
 
@@ -125,10 +133,11 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			executionId: context.getExecutionId() ?? '',
 			runIndex: runIndexOf(context),
 		};
-		const { payments, unknown } = openPayments(
+		this.opened = openPayments(
 			context,
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
+		const { payments, unknown } = this.opened;
 		[this.payments, this.unknown] = [payments, unknown];
 		// A person's word: another round of a loop, or an agent's call, isn't one.
 		const resends = resendsUnknown && context.getNode().retryOnFail === true;
@@ -180,9 +189,10 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const identity = this.identities.get(itemIndex);
 		// All calls of a tool are one item, so only the request tells which payment is whose.
 		if (this.isTool || identity === undefined) return undefined;
-		return (
-			this.earlier.find(ownKeysOf(identity)) ?? (unknown && { ...identity, result: { unknown } })
-		);
+		const found = this.earlier.find(ownKeysOf(identity));
+		// It may be sent again, if the item's request is still the same.
+		if (found?.result.unknown !== undefined && found.reference !== undefined) return undefined;
+		return found ?? (unknown && { ...identity, result: { unknown } });
 	}
 
 	/**
@@ -216,8 +226,43 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			: { charged: 'maybe', problem: unknown };
 	}
 
+	/**
+	 * The same for the request of a place in this execution and in all that retry it, also after a crash
+	 * that has left no record. After a failed task, a person who retries wants another image.
+	 *
+	 * @see Journal
+	 */
+	reference(itemIndex: number): string | undefined {
+		const { fingerprint, runIndex } = this.identityOf(itemIndex);
+		const earlier = this.assigned.get(itemIndex);
+		if (earlier !== undefined)
+			return earlier.fingerprint === fingerprint ? earlier.reference : undefined;
+		const failed = this.paymentsOf(itemIndex).filter(
+			(one) => one.result.failed === true && one.runIndex === runIndex,
+		).length;
+		const place = this.isTool
+			? ['call', this.opened.countCall(fingerprint)]
+			: [runIndex, itemIndex, failed];
+		const parts = [this.opened.token(), this.context.getNode().name, fingerprint, ...place];
+		const reference = this.lostReference(itemIndex) ?? JSON.stringify(parts);
+		this.references.set(itemIndex, reference);
+		return reference;
+	}
+
+	/** The reference of an earlier call of a tool with an unknown outcome, which another call takes over. */
+	private lostReference(itemIndex: number): string | undefined {
+		const lost = this.isTool ? this.paymentsOf(itemIndex) : [];
+		const payment = lost.find(({ result, reference }) => result.unknown && reference !== undefined);
+		const reference = payment?.reference;
+		delete payment?.reference;
+		return reference;
+	}
+
 	/** @see Journal */
 	begin(itemIndex: number, pending: () => Problem): void {
+		const isUnclear = this.assigned.get(itemIndex)?.result.unknown !== undefined;
+		if (isUnclear || this.begun.has(itemIndex)) this.sentAgain.add(itemIndex);
+		this.reused.delete(itemIndex);
 		this.sent.add(itemIndex);
 		this.begun.set(itemIndex, pending);
 	}
@@ -225,9 +270,12 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** @see Journal */
 	settle(itemIndex: number, end: Settled<PaymentResult>): void {
 		// Once the run is over, what was begun is recorded so.
-		if (!this.begun.delete(itemIndex)) return;
-		if (end.charged === 'yes') this.add(itemIndex, end.receipt);
-		if (end.charged === 'maybe') this.add(itemIndex, { unknown: end.problem });
+		if (!this.begun.delete(itemIndex) || end.charged === 'no') return;
+		const facts = this.requestFacts.get(itemIndex);
+		const result = end.charged === 'yes' ? end.receipt : { unknown: end.problem };
+		const earlier = this.assigned.get(itemIndex);
+		if (earlier === undefined) this.add(itemIndex, result);
+		else earlier.result = { facts, ...result };
 	}
 
 	/** What an item has paid for in this try or an earlier one. */
@@ -260,16 +308,18 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		return tallyOfPayments(paid);
 	}
 
-	/** How many items this try has sent although an earlier one may have been charged for them. */
+	/** How many items this try has sent although an earlier attempt may have been charged for them. */
 	countSentAgain(): number {
-		return [...this.sent].filter((itemIndex) =>
-			this.paymentsOf(itemIndex).some(
-				(payment) =>
-					payment.result.unknown !== undefined &&
-					payment !== this.assigned.get(itemIndex) &&
-					// The calls of a tool differ by their requests.
-					(this.isTool || this.isOfThisRun(payment)),
-			),
+		return [...this.sent].filter(
+			(itemIndex) =>
+				this.sentAgain.has(itemIndex) ||
+				this.paymentsOf(itemIndex).some(
+					(payment) =>
+						payment.result.unknown !== undefined &&
+						payment !== this.assigned.get(itemIndex) &&
+						// The calls of a tool differ by their requests.
+						(this.isTool || this.isOfThisRun(payment)),
+				),
 		).length;
 	}
 
@@ -345,11 +395,13 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const isOpen = (payment: Payment): boolean =>
 			payment.executionId === this.place.executionId && !isInUse(payment);
 		const open = [...own, ...this.payments.filter((one) => isOpen(one) && !own.has(one))];
-		const begun = [...this.begun].map(([itemIndex, problem]) => ({
+		// What was sent again is listed already.
+		const begun = [...this.begun].filter(([itemIndex]) => !this.assigned.has(itemIndex));
+		const pending = begun.map(([itemIndex, problem]) => ({
 			itemIndex,
 			result: { unknown: problem() },
 		}));
-		return listPayments([...open, ...begun]);
+		return listPayments([...open, ...pending]);
 	}
 
 	/**
@@ -458,7 +510,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	private add(itemIndex: number, result: PaymentResult): Payment {
 		const facts = this.requestFacts.get(itemIndex);
-		const payment = { result: { facts, ...result }, ...this.identityOf(itemIndex) };
+		const reference = this.references.get(itemIndex);
+		const payment = { result: { facts, ...result }, reference, ...this.identityOf(itemIndex) };
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);
 	}

@@ -1,6 +1,8 @@
+import { randomUUID } from 'crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
+import { runToken } from '../run/n8nEngine';
 import { addHints } from '../run/runContext';
 import type { Payment } from './payment';
 
@@ -16,14 +18,22 @@ interface StoredRecord {
 	payments: Payment[];
 	/** The execution in which it replaced a record of another version. */
 	replacedIn?: string;
+	/** What names the execution and its retries alike, where n8n has no such name. */
+	token?: string;
+	/** How often a tool was called with a request, by its fingerprint. */
+	calls?: Record<string, number>;
 }
 
 /** The payments of a node, and what holds for a request that isn't among them. */
-interface OpenedPayments {
+export interface OpenedPayments {
 	/** The list itself, as simultaneous calls of a tool share it. */
 	payments: Payment[];
 	/** The problem of a request without a payment, if it may have been paid for. */
 	unknown?: Problem;
+	/** The same for this execution, those that it retries, and its own retries. */
+	token: () => string;
+	/** The number of earlier calls of a tool with a request; this is one more. */
+	countCall: (fingerprint: string) => number;
 }
 
 /**
@@ -45,9 +55,18 @@ export function openPayments(
 	if (stored !== undefined && !isReadable) record.replacedIn = executionId;
 	store[KEY] = record;
 	keepOnly(record.payments, isKept);
-	if (record.replacedIn !== executionId) return { payments: record.payments };
+	const opened: OpenedPayments = {
+		payments: record.payments,
+		token: () => runToken(context) ?? (record.token ??= randomUUID()),
+		countCall: (fingerprint) => {
+			const { [fingerprint]: count = 0 } = (record.calls ??= {});
+			record.calls[fingerprint] = count + 1;
+			return count;
+		},
+	};
+	if (record.replacedIn !== executionId) return opened;
 	addHints(context, [`${UNREADABLE.message}. ${UNREADABLE.description}`]);
-	return { payments: record.payments, unknown: UNREADABLE };
+	return { ...opened, unknown: UNREADABLE };
 }
 
 const isRecord = (stored: unknown): stored is StoredRecord =>

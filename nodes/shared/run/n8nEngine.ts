@@ -8,9 +8,10 @@ import type {
 	IWorkflowSettings,
 } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
+import { nonEmptyString } from '../../../util/json';
 
 /*
- * Everything about n8n's engine that suspended executions rely on and that n8n doesn't document, as
+ * Everything about n8n's engine that the nodes rely on and that n8n doesn't document, as
  * seen in n8n 2.41.1. test/engine/suspend/n8n-engine.test.mts tries each function on the installed
  * engine.
  */
@@ -219,6 +220,15 @@ export async function readExecution(
 		nextInput: nodeExecutionStack[0]?.data.main?.[0] ?? [],
 		notes: (node) => contextData[`node:${node}`],
 	};
+}
+
+/**
+ * What names an execution and its retries alike: the token that n8n 2 creates with an execution's data,
+ * stores before the first node runs, and takes over in Retry, also after a crash. Undefined in n8n 1.
+ */
+export function runToken(context: object): string | undefined {
+	const { runExecutionData } = context as { runExecutionData?: { resumeToken?: unknown } };
+	return nonEmptyString(runExecutionData?.resumeToken);
 }
 
 /** Whether an execution was stopped by a person. @param error its name and text */

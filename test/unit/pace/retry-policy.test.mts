@@ -55,6 +55,28 @@ test.each<[string, Outcome, boolean, boolean, boolean]>([
 	expect(chargedAfter(outcome) === 'no').toBe(safe);
 });
 
+/** How often each is sent in all, with the key of its payment. */
+test.each<[string, Outcome, number]>([
+	['200 with JSON', response(200, { id: '1' }), 1],
+	['200 with half a document', page(200, '{"id": "1'), 6],
+	['400', response(400), 1],
+	['409, in progress', response(409, { error: { message: 'key in use by another request' } }), 24],
+	['409, another body', response(409, { error: { message: 'used with a different body' } }), 1],
+	['422', response(422, { detail: [{ msg: 'does not match' }] }), 1],
+	['408', response(408), 6],
+	['500', response(500), 6],
+	['connection refused', fault('refused'), 6],
+	['no connection within the time limit', fault('connectTimeout'), 1],
+	['connection reset', fault('reset'), 6],
+	['time-out', fault('timeout'), 3],
+	['response too large', fault('tooLarge'), 1],
+])('with an idempotency key after %s: sent %i times', (_, outcome, most) => {
+	const keyed = { ...PAID, isIdempotent: true };
+	const attempts = Array.from({ length: 30 }, (__, index) => index + 1);
+	const last = attempts.find((count) => !decide(outcome, keyed, { attempts: count }).again);
+	expect(last).toBe(most);
+});
+
 test('a paid request is sent again only where it was certainly not accepted', () => {
 	const everything = [
 		...FAULTS.map((kind) => fault(kind)),

@@ -12,7 +12,7 @@ import { isRunByAgent, isTool } from '../../../nodes/shared/run/runContext.js';
 const KEY = 'mediaGatewayPaid';
 
 /** The calls of one tool in one execution, by default with the same request. */
-function openTool(payments: object[] = []) {
+function openTool(payments: object[] = [], idempotencyHeader = '') {
 	const store = { [KEY]: { version: 1, payments } };
 	let sent = 0;
 	return {
@@ -25,10 +25,18 @@ function openTool(payments: object[] = []) {
 				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
 			});
 			const paid = new PaymentLog(context, []);
-			const payer = payerFor(() => ({ created: (sent += 1) }));
+			const payer = { ...payerFor(() => ({ created: (sent += 1) })), idempotencyHeader };
 			const plan = planGeneration({ model: 'm', prompt });
 			paid.identify(0, 'account', requestFingerprint(plan, 'account'));
 			return {
+				reference: () => paid.reference(0),
+				/** A request whose response doesn't come. */
+				lose: () => {
+					paid.assign();
+					expect(paid.find(0)).toBeUndefined();
+					paid.reference(0);
+					paid.begin(0, () => ({ message: 'unknown', description: '' }));
+				},
 				/** @returns what it got, by when it was paid for */
 				pay: async (): Promise<number> => {
 					paid.assign();
@@ -122,6 +130,19 @@ test('in any order: each image is returned by one call, and what was not returne
 		}),
 		{ numRuns: 60 },
 	);
+});
+
+test('at the gateway, each call is known by another reference, but one that replaces a lost one', () => {
+	const tool = openTool([], 'Idempotency-Key');
+	const [one, other, owl] = [tool.open(0), tool.open(1), tool.open(2, 'an owl')];
+	[one, other, owl].forEach((call) => call.lose());
+	const lost = tool.payments as Array<{ reference: string }>;
+	[one, other, owl].forEach((call) => call.end(false));
+	const references = lost.map(({ reference }) => reference);
+	expect(new Set(references).size).toBe(3);
+	const again = [tool.open(3), tool.open(4)].map((call) => call.reference());
+	expect(again.sort()).toEqual(references.slice(0, 2).sort());
+	expect(references).not.toContain(tool.open(5).reference());
 });
 
 test('a list of any length can be opened', async () => {

@@ -88,6 +88,24 @@ describe('a header that cannot be sent is named, without its value', () => {
 	});
 });
 
+test.each([
+	'authorization',
+	'X-Api-Key',
+	'Content-Type',
+	'anthropic-version',
+	'X-Tenant',
+	'a b',
+	'ä',
+])(
+	'a header for the key of a payment that is none of its own is refused: %s',
+	(idempotencyHeader) => {
+		const given = { ...rows(row('x-tenant', '7')), idempotencyHeader };
+		expect(asText(credentialProblem(readCredential(given))!)).toMatch(
+			/(already set|invalid character).*Correct 'Idempotency Header' under 'Gateway Settings'/,
+		);
+	},
+);
+
 test('additional headers go to the origin of the gateway, and to no other', () => {
 	const given = { ...rows(row('x-tenant', '7')), mediaUrl: 'https://m.example' };
 	const credential = readCredential(given);

@@ -13,6 +13,7 @@ import {
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
 import { hasCode } from '../../../gateway/protocol/gatewayError.js';
+import { idempotencyKey, keyConflict } from '../../../gateway/protocol/idempotency.js';
 import { decideRetry, isTransient } from '../../../gateway/pace/retryPolicy.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
 import { accountOf } from '../../../gateway/protocol/account.js';
@@ -109,6 +110,27 @@ describe('what fails before the first byte is sent', () => {
 test('a full disk is not the network: nothing is asked for again', () => {
 	const full = faultOf('ENOSPC', 'ENOSPC: no space left on device, write');
 	expect([full, isTransient(fault(full))]).toEqual(['diskFull', false]);
+});
+
+test.each<[number, string, 'no' | 'maybe', string | undefined]>([
+	[409, '', 'maybe', 'inProgress'],
+	[409, 'Idempotency key in use by another request', 'maybe', 'inProgress'],
+	[409, 'This key was already used with different parameters', 'maybe', 'otherRequest'],
+	[422, 'Idempotency-Key reused with another payload', 'maybe', 'otherRequest'],
+	[400, 'idempotency_key_mismatch', 'maybe', 'otherRequest'],
+	[400, 'Idempotency-Key is too long', 'no', undefined],
+	[422, 'another size is needed', 'no', undefined],
+	[401, 'Idempotency-Key of another account', 'no', undefined],
+])('%i "%s" about the key of a payment: charged is %s', (httpCode, text, charged, conflict) => {
+	const outcome = page(httpCode, text);
+	expect(keyConflict(outcome as never)).toBe(conflict);
+	expect([chargedAfter(outcome, 'sync', true), chargedAfter(outcome)]).toEqual([charged, 'no']);
+});
+
+test('the key of a payment has only what all gateways take, and nothing of it can be read', () => {
+	const key = idempotencyKey('["Node","größer — 👾",0]');
+	expect(key).toMatch(/^[\da-f]{64}$/);
+	expect(idempotencyKey('["Node","größer — 👾",1]')).not.toBe(key);
 });
 
 describe('a redirect after a paid request', () => {

@@ -36,6 +36,7 @@ export function openScene(world: World, engine: Engine, number: number): Scene {
 	const headers = { values: [{ name: 'x-region', value: 'pictures/0' }] };
 	const own = world.seed % 2 === 0 ? { headers } : {};
 	Object.assign(credential, flow.options, { baseUrl, gatewaySettings: true, ...own });
+	if (world.service.keys !== 'none') credential.idempotencyHeader = 'Idempotency-Key';
 	if (flow.isListedApart) credential.mediaUrl = wire.foreignOrigin;
 	const input = inputFor(world, service, wire.foreignOrigin);
 	return { world, engine, service, input, flow, steps: [], id: `workflow-${number}`, credential };

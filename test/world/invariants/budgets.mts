@@ -1,6 +1,7 @@
 /** Of invariant 4: a budget holds over an execution, and nothing is kept with the workflow. */
 import type { Played, Step } from '../execution/step.mjs';
 import type { Breach } from './evidence.mjs';
+import { chargesAgain } from './money.mjs';
 
 /** A listing that was made up may well have other prices. */
 export const pricesAreTrue = ({ faults }: Played['world']['service']): boolean =>
@@ -9,7 +10,7 @@ export const pricesAreTrue = ({ faults }: Played['world']['service']): boolean =
 export function budgets(played: Played): Breach[] {
 	const { flow, service } = played.world;
 	const isImage = flow.make === 'generation' || flow.make === 'edit';
-	const isHeld = isImage && pricesAreTrue(service);
+	const isHeld = isImage && pricesAreTrue(service) && !chargesAgain(played);
 	const texts = played.steps.flatMap((step) => [
 		...(isHeld ? tooDear(played, step) : []),
 		...staticData(step),

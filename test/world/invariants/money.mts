@@ -2,6 +2,7 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE, nodesOf, survives } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
+import { KEY_HEADER } from '../service/keys-of-world.mjs';
 import { base64Of } from '../service/one-pixel-pictures.mjs';
 import { historyOf, isFailed, isRetry, runsOf, shownBy, type Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
@@ -14,6 +15,7 @@ export function money(played: Played): Breach[] {
 	return played.steps.flatMap((step) => [
 		...twice(played, step),
 		...sentAgain(played, step),
+		...givenUp(played, step),
 		...lost(played, step),
 	]);
 }
@@ -46,10 +48,16 @@ function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): M
 const resendsUnknown = ({ flow: { make, tries } }: Step): boolean =>
 	make === 'message' && tries > 1;
 
+/** Whether a gateway is told the key of a payment, and charges it anew all the same. */
+export const chargesAgain = ({ world }: Played): boolean =>
+	['forgotten', 'ignored'].includes(world.service.keys);
+
 function twice(played: Played, step: Step): Breach[] {
+	if (chargesAgain(played)) return [];
+	const isOnce = played.world.service.keys === 'honored';
 	const charges = played.service.books.charges
 		.filter((charge) => charge.step === step.number)
-		.filter(({ heard, right }) => (heard && right) || !resendsUnknown(step));
+		.filter(({ heard, right }) => (heard && right) || isOnce || !resendsUnknown(step));
 	const wanted = asks(played, step);
 	const there = counted(toBeTaken(played, step).map(keyOf));
 	const breaches: Breach[] = [];
@@ -65,7 +73,7 @@ function twice(played: Played, step: Step): Breach[] {
 
 /** What may have been accepted is not sent again, whether it was charged or not. */
 function sentAgain(played: Played, step: Step): Breach[] {
-	if (resendsUnknown(step)) return [];
+	if (resendsUnknown(step) || played.world.service.keys !== 'none') return [];
 	const wanted = asks(played, step, (of, item) => `${String(item.prompt)}${of.edited}`);
 	const sent = played.service.books.requests.filter(
 		({ step: of, call, fate, status, prompt }) =>
@@ -81,6 +89,24 @@ function sentAgain(played: Played, step: Step): Breach[] {
 		if (count <= most) return [];
 		const text = `"${prompt}" was sent ${count} times with an unknown outcome or a charge in action ${step.number}, instead of ${most}`;
 		return [{ invariant: 1, text }];
+	});
+}
+
+/** What is lost on its way. */
+const PASSING_LOSS = /reset|cut after|nothing was answered|answered with \d+$/;
+
+/** What a gateway knows by its key is asked for again, where nothing ends the run. */
+function givenUp({ service, world }: Played, step: Step): Breach[] {
+	const isFree = step.ended === 'done' && step.flow.onError !== 'stopWorkflow';
+	if (world.service.keys === 'none' || !isFree) return [];
+	const own = service.books.requests.filter(
+		(request) => request.step === step.number && request.headers[KEY_HEADER] !== undefined,
+	);
+	const last = new Map(own.map((request) => [request.headers[KEY_HEADER], request]));
+	const counts = counted(own.map(({ headers }) => headers[KEY_HEADER]!));
+	return [...last.values()].flatMap(({ headers, prompt, fate }): Breach[] => {
+		if (!PASSING_LOSS.test(fate) || counts.get(headers[KEY_HEADER]!)! > 1) return [];
+		return [{ invariant: 1, text: `"${prompt}" was lost (${fate}), and not asked for again` }];
 	});
 }
 
@@ -111,11 +137,15 @@ function marksOf({ taskId, images, reply }: Charge): string[] {
 	return marks.map((mark) => JSON.stringify(mark).slice(1, -1));
 }
 
-const UNKNOWN = /may have been charged|\bthe outcome is unknown|outcome of the request is unknown/i;
+const UNKNOWN =
+	/may have (been )?charged|\bthe outcome is unknown|outcome of the request is unknown/i;
 
 function lost(played: Played, step: Step): Breach[] {
 	if (step.ended === 'crashed') return taken(played, step);
-	if (saysNothing(step)) return [];
+	// A hint says so, which n8n has for no tool, no run that has failed, and no earlier try.
+	const { result, flow } = step;
+	const isHinted = result?.status !== 'error' && !isTool(flow) && flow.tries === 1;
+	if (saysNothing(step) || (chargesAgain(played) && !isHinted)) return [];
 	const { charges } = played.service.books;
 	const shown = shownBy(step) + storedResults(step);
 	const own = charges.filter(

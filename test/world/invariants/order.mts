@@ -2,6 +2,7 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { keyFor, keyIn, SECRETS } from '../service/accounts-of-world.mjs';
 import type { Received } from '../service/books.mjs';
+import { KEY_HEADER } from '../service/keys-of-world.mjs';
 import { ELSEWHERE } from '../service/spoilt-responses.mjs';
 import type { Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
@@ -66,12 +67,14 @@ export function secrets(played: Played): Breach[] {
 	// Where the list of models lies apart, it may send its readers on.
 	const lists = requests.filter(({ call }) => call === 'listing').map(({ origin }) => origin);
 	const sent = requests.flatMap((request) => {
-		const { origin, call, path, headers, number, spills } = request;
+		const { origin, call, method, path, headers, number, spills } = request;
 		const names = Object.entries(headers)
 			.filter(([, value]) => SECRETS.some((key) => value.includes(key)))
 			.map(([name]) => name);
 		const isHome = origin === home;
 		const allowed = isHome && !ANYWHERE.includes(call) ? ['authorization', 'x-api-key'] : [];
+		// Also where a paid request was redirected to.
+		const isPaid = method === 'POST' && isHome;
 		const { flow } = steps.find((step) => step.number === request.step)!;
 		const mayLeave =
 			ANYWHERE.includes(call) || path === ELSEWHERE || (call === 'other' && lists.includes(origin));
@@ -80,6 +83,7 @@ export function secrets(played: Played): Breach[] {
 			...(names.length === 0 || keyIn(headers) === keyFor(flow) ? [] : ['has the key of another']),
 			...(spills ? ['has a key in its address or body'] : []),
 			...(isHome || mayLeave ? [] : ['has left the gateway']),
+			...(KEY_HEADER in headers && !isPaid ? ['carries the key of a payment'] : []),
 		];
 		return wrong.map((what) => `request ${number} (${call} to ${origin}) ${what}`);
 	});

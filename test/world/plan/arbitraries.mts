@@ -64,6 +64,7 @@ const service: fc.Arbitrary<ServiceSetup> = record<ServiceSetup>({
 	foreignHost: fc.boolean(),
 	inline: fc.constantFrom(false, false, false, false, false, true),
 	faults: fc.array(fault, { maxLength: 3 }),
+	keys: fc.constantFrom('none', 'none', 'none', 'honored', 'honored', 'forgotten', 'ignored'),
 });
 
 const PROMPTS = [

@@ -50,6 +50,11 @@ export interface ServiceSetup {
 	/** Pictures come inside the response, as Base64. */
 	inline: boolean;
 	faults: ServiceFault[];
+	/**
+	 * What it makes of the keys of payments; `none`: the credential names no header for them. Keys that are
+	 * forgotten or ignored are charged anew.
+	 */
+	keys: 'none' | 'honored' | 'forgotten' | 'ignored';
 }
 
 /** The last is in no list of docs/protocol.md: neither success nor failure. */

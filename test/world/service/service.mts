@@ -14,6 +14,7 @@ import { costOf, listed, MODELS } from './published-models.mjs';
 import { entryFor, fileAt, nameOfFile, pictureOf, typeOf } from './one-pixel-pictures.mjs';
 import { asksAsync, fieldsOf, hasKey, lastText } from './requests.mjs';
 import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
+import { Keys } from './keys-of-world.mjs';
 import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
 import { taskIn, Tasks } from './tasks-of-world.mjs';
 import { accountOf, refuse } from './accounts-of-world.mjs';
@@ -24,6 +25,7 @@ export class Service {
 	private readonly seen = new Map<string, number>();
 	private readonly recent: number[] = [];
 	private readonly tasks: Tasks;
+	private readonly keys: Keys;
 
 	constructor(
 		private readonly setup: ServiceSetup,
@@ -33,6 +35,7 @@ export class Service {
 		private readonly foreignOrigin: string,
 	) {
 		this.tasks = new Tasks(setup, random, this.books);
+		this.keys = new Keys(setup, this.books);
 	}
 
 	/** Handles one request: books it, does it, and says what the caller gets of it. */
@@ -112,20 +115,22 @@ export class Service {
 			const pause = received.number % 4 === 3 ? dateIn(2) : '1';
 			return deliverJson({ error }, 429, { 'retry-after': pause });
 		}
-		const charges = this.books.charges.length;
-		const right = this.answer(request, received);
-		const charge = this.books.charges[charges];
+		const answer = (): Delivery => this.answer(request, received);
+		const { right, charge } = this.keys.answer(request, received, answer);
 		const about = charge ?? this.books.task(String(received.kind), String(received.taskId))?.charge;
 		const told = fault === undefined ? right : shaped(fault, right, received);
 		const isEmpty = received.call === 'poll' && received.fate.includes(', but no images');
 		if (about !== undefined && isEmpty) about.toldEmpty = true;
 		if (charge !== undefined) {
-			charge.right = told === right || told.dripMs !== undefined || told.body === right.body;
+			const isRight = told === right || told.dripMs !== undefined || told.body === right.body;
+			const { step } = this.books;
+			const before = charge.told;
 			told.onArrival = (bytes, whole) => {
-				charge.told = told.body.subarray(0, bytes).toString();
-				if (!whole || told.status !== 200) return;
-				charge.heard = true;
-				charge.heardAt = clock.now;
+				charge.told = `${before}${told.body.subarray(0, bytes).toString()}`;
+				// A response that is repeated is right if one of them was.
+				if (!whole || told.status !== 200 || (charge.heard && !isRight)) return;
+				Object.assign(charge, { right: isRight, heard: true, heardAt: clock.now });
+				if (isRight) charge.step = step;
 			};
 		}
 		return told;

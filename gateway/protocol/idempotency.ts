@@ -1,0 +1,39 @@
+import { digestOf } from '../../util/digest';
+import type { PaidPlan } from './requestPlan';
+
+/**
+ * The key under which a gateway knows a payment: it responds to a second request with the same key as to
+ * the first one (docs/protocol.md, "Idempotency").
+ *
+ * @param reference what the payment is known by
+ * @returns 64 hexadecimal digits, which the strictest gateways take
+ */
+export const idempotencyKey = (reference: string): string => digestOf(reference);
+
+/** The same plan with the key of its payment. @param name of the header that the gateway takes */
+export function withIdempotencyKey(plan: PaidPlan, name: string, reference: string): PaidPlan {
+	const headers = { ...plan.headers, [name]: idempotencyKey(reference) };
+	return { ...plan, headers, isIdempotent: true };
+}
+
+/** What a gateway finds wrong with a key: its request is in progress, or was another one. */
+export type KeyConflict = 'inProgress' | 'otherRequest';
+
+const IN_PROGRESS =
+	/\b(in|being|still|already) (use\b|progress|process|flight|running|pending)|concurrent/i;
+const OTHER = /different|differs|mismatch|match|another|other|reuse|already (been )?used/i;
+
+/** What a refusal says about the key of a request; 409 says so by itself. */
+export function keyConflict({
+	httpCode,
+	text,
+}: {
+	httpCode: number;
+	text: string;
+}): KeyConflict | undefined {
+	const said = text.slice(0, 2000);
+	const isOther = OTHER.test(said) && !IN_PROGRESS.test(said);
+	if (httpCode === 409) return isOther ? 'otherRequest' : 'inProgress';
+	const isAboutKey = [400, 422].includes(httpCode) && /idempoten/i.test(said);
+	return isAboutKey && isOther ? 'otherRequest' : undefined;
+}
