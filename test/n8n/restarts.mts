@@ -103,8 +103,14 @@ class Matrix {
 			this.held('poll', 'in a check'),
 			this.held('download', 'in the last check'),
 		]);
-		const stored = await Promise.all(POINTS.slice(1).map(async (point) => await this.start(point)));
-		const releases = await Promise.all(stored.map(async (run) => await this.hold(run)));
+		const releases: Array<() => void> = [];
+		const stored = await Promise.all(
+			POINTS.slice(1).map(async (point) => {
+				const run = await this.start(point);
+				await this.hold(run, releases);
+				return run;
+			}),
+		);
 		const submitting = await this.start('in the submits');
 		while (this.paidFor(submitting) < IMAGES - 1) await sleep(50);
 		// All that is held is on the first worker; the others are there to take up the rest.
@@ -115,7 +121,7 @@ class Matrix {
 		const struck = strike(queue);
 		await Promise.race([struck, sleep(RELEASED_AFTER_MS)]);
 		gateway.setFaults([]);
-		for (const release of releases) release?.();
+		for (const release of releases) release();
 		await struck;
 		const count = endsWorker && workers > 1 ? 0 : workers;
 		for (const server of [queue.main, ...queue.workers.slice(0, count)]) {
@@ -164,19 +170,20 @@ class Matrix {
 		if (point === 'in the submits') return run;
 		for (;;) {
 			const executions = await this.executionsOf(run);
-			if (executions.length > CHECKS && executions[0]!.status === 'waiting') return run;
+			// The one that had the tasks while they were submitted is deleted then.
+			if (executions.length === CHECKS + 1 && executions[0]!.status === 'waiting') return run;
 			await sleep(100);
 		}
 	}
 
-	/** Lets a stored run come to its point. @returns releases it if it is locked */
-	private async hold(run: Run): Promise<(() => void) | undefined> {
+	/** Lets a stored run come to its point. @param releases gets what releases it if it is locked */
+	private async hold(run: Run, releases: Array<() => void>): Promise<void> {
 		const locked = LOCKED[run.point];
-		const [...executions] = await this.executionsOf(run);
-		const release =
-			locked === undefined ? undefined : await this.queue.lock(executions[locked]!.id);
+		if (locked !== undefined) {
+			const { id } = (await this.executionsOf(run))[locked]!;
+			releases.push(await this.queue.lock(id));
+		}
 		await this.reach(run);
-		return release;
 	}
 
 	private async reach(run: Run): Promise<void> {
