@@ -39,7 +39,7 @@ class Night {
 		const { main, workers } = this.queue;
 		const [killed, updated] = workers as [N8nServer, N8nServer];
 		const credentials = await main.storeAccount(this.gateway.url, this.gateway.keys[0]);
-		const options = { surviveRestarts: true, maxWait: 1200, addSummary: true };
+		const options = { surviveRestarts: true, maxWait: 1200 };
 		const submit = { mode: 'wait', options };
 		const workflow = batchWorkflow({ path: 'night', credentials, submit });
 		Object.assign(workflow.nodes.at(-1)!, { onError: 'continueRegularOutput' });
@@ -59,13 +59,14 @@ class Night {
 		await this.checkOf(killed);
 		await killed.stop('SIGKILL');
 		this.tell('a worker was killed in a check');
-		await killed.start();
 		await this.checkOf(updated);
-		await updated.restart();
-		this.tell('a worker was updated in a check');
-		await this.checkOf(killed);
 		await this.queue.outage('postgres', 10_000);
 		this.tell('PostgreSQL is back');
+		await this.checkOf(updated);
+		await updated.stop();
+		this.tell('a worker was shut down in a check');
+		await Promise.all([killed.start(), updated.start()]);
+		this.tell('both are back');
 		const ended = [];
 		for (const execution of this.ids) ended.push(await main.settled(execution, 1_200_000));
 		this.tell('all have ended');
@@ -85,18 +86,18 @@ class Night {
 	private isRight(ended: Execution[]): boolean {
 		const { gateway } = this;
 		const items: Json[] = ended.flatMap((execution) => itemsOf(execution, 'Submit'));
-		const summaries = items.filter(({ json }) => json.prompt === undefined && !json.error);
 		const images = items.filter(({ binary }) => binary !== undefined);
 		const failed = items.filter(({ json }) => json.error !== undefined);
 		const charges = Object.values(gateway.paidByPrompt);
-		const prompts = new Set([...images, ...failed].map(({ json }) => json.prompt));
+		const prompts = new Set(items.map(({ json }) => json.prompt ?? json.details?.prompt));
 		const unlisted = Object.keys(gateway.paidByPrompt).filter((prompt) => !prompts.has(prompt));
 		console.log({
 			executions: counted(ended.map(({ status }) => status)),
 			rows: EXECUTIONS * ROWS,
 			images: images.length,
-			'failed items': counted(failed.map(({ json }) => String(json.error))),
-			summaries: summaries.map(({ json }) => JSON.stringify(json)),
+			'failed items': counted(
+				failed.map(({ json }) => String(json.error).replace(/task_\w+/, '…')),
+			),
 			'charged by the gateway': gateway.paid,
 			'charged for one prompt at most': Math.max(...charges),
 			'charged and not listed': unlisted,
