@@ -113,8 +113,6 @@ class Matrix {
 		);
 		const submitting = await this.start('in the submits');
 		while (this.paidFor(submitting) < IMAGES - 1) await sleep(50);
-		// All that is held is on the first worker; the others are there to take up the rest.
-		await this.staff(workers);
 		await sleep(STORED_AFTER_MS);
 		await this.reach(stored[0]!);
 
@@ -123,8 +121,9 @@ class Matrix {
 		gateway.setFaults([]);
 		for (const release of releases) release();
 		await struck;
-		const count = endsWorker && workers > 1 ? 0 : workers;
-		for (const server of [queue.main, ...queue.workers.slice(0, count)]) {
+		// With one worker, the same one takes up what is left; with three, only the others do.
+		const gone = endsWorker && workers > 1 ? 1 : 0;
+		for (const server of [queue.main, ...queue.workers.slice(gone, workers)]) {
 			if (!server.runs) await server.start();
 		}
 		const runs = [submitting, ...stored];
