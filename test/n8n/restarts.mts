@@ -186,7 +186,7 @@ class Matrix {
 	}
 
 	private async reach(run: Run): Promise<void> {
-		for (const deadline = Date.now() + 60_000; !(await this.isAt(run)); await sleep(50)) {
+		for (const deadline = Date.now() + 90_000; !(await this.isAt(run)); await sleep(50)) {
 			if (Date.now() > deadline) throw new Error(`A run isn't ${run.point}`);
 		}
 	}
@@ -197,7 +197,7 @@ class Matrix {
 		if (locked !== undefined) return executions[locked + 1]?.status === 'success';
 		const { status, waitTill } = executions[CHECKS]!;
 		if (run.point !== 'between checks') return status === 'running';
-		return status === 'waiting' && Date.parse(waitTill!) > Date.now() + 2500;
+		return status === 'waiting' && Date.parse(waitTill!) > Date.now() + 1000;
 	}
 
 	/** All executions of a run, the user's first. */
