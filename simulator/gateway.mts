@@ -246,7 +246,7 @@ async function conduct(
 	parsed: ParsedRequest,
 ): Promise<FastifyReply> {
 	const { delayMs, fault } = context.faults.strike(parsed);
-	if (delayMs > 0) await sleep(delayMs, undefined, { signal: context.closing });
+	if (delayMs > 0) await context.faults.delay(delayMs, context.closing);
 	if (fault === undefined) return send(reply, await parsed.respond(), request.record);
 
 	let right: GatewayResponse | undefined;

@@ -4,6 +4,7 @@
  * and in temporary folders; no service of the system is touched.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as net from 'node:net';
 import * as os from 'node:os';
@@ -129,6 +130,8 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 export class Queue {
 	main!: N8nServer;
 	readonly workers: N8nServer[] = [];
+	private postgresPort = 0;
+	private psql = '';
 	/** The services by name, each with what starts it. */
 	private readonly services = new Map<
 		string,
@@ -160,21 +163,38 @@ export class Queue {
 	}
 
 	/**
-	 * Ends a service and starts it again on its data and port. Redis forgets what it had.
+	 * Ends a service and starts it again on its data and port.
 	 * @param milliseconds for how long it is away
+	 * @param forgets whether Redis starts empty
 	 */
-	async outage(name: 'redis' | 'postgres', milliseconds: number): Promise<void> {
+	async outage(name: 'redis' | 'postgres', milliseconds: number, forgets = false): Promise<void> {
 		const { child, start } = this.services.get(name)!;
 		await end(child);
+		if (forgets) fs.rmSync(path.join(this.folder, 'appendonlydir'), { recursive: true });
 		await sleep(milliseconds);
 		await start();
 	}
 
-	/** For startQueue: starts Redis without persistence, and gives its port. */
+	/**
+	 * Locks the row of an execution in the database: n8n can read it, but not take it up.
+	 * @returns releases it
+	 */
+	async lock(executionId: string): Promise<() => void> {
+		const port = String(this.postgresPort);
+		const args = ['-h', '127.0.0.1', '-p', port, '-U', USER, '-qtA', 'postgres'];
+		const client = spawn(this.psql, args, { stdio: ['pipe', 'pipe', 'ignore'] });
+		client.stdin.on('error', () => undefined);
+		const row = `execution_entity WHERE id = ${Number(executionId)}`;
+		client.stdin.write(`BEGIN; SELECT id FROM ${row} FOR NO KEY UPDATE;\n`);
+		await once(client.stdout, 'data');
+		return () => void client.kill();
+	}
+
+	/** For startQueue: starts Redis, which keeps what it has, and gives its port. */
 	async startRedis({ redis }: Programs): Promise<number> {
 		const port = await freePort();
 		const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', this.folder];
-		args.push('--save', '', '--appendonly', 'no');
+		args.push('--save', '', '--appendonly', 'yes');
 		await this.startService('redis', redis, args, port);
 		return port;
 	}
@@ -182,6 +202,8 @@ export class Queue {
 	/** For startQueue: starts PostgreSQL on an empty database, and gives its port. */
 	async startPostgres({ postgres }: Programs): Promise<number> {
 		const port = await freePort();
+		this.postgresPort = port;
+		this.psql = path.join(postgres, 'psql');
 		const data = path.join(this.folder, 'postgres');
 		fs.mkdirSync(data);
 		// PostgreSQL refuses to run as root.

@@ -22,12 +22,16 @@ interface Armed {
 /** The faults in force and how often each has struck. */
 export class Faults {
 	private armed: Armed[] = [];
+	private replaced = new AbortController();
 
 	constructor(faults: Fault[] = []) {
 		this.set(faults);
 	}
 
+	/** Replaces all faults, and ends the delays of the earlier ones. */
 	set(faults: Fault[]): void {
+		this.replaced.abort();
+		this.replaced = new AbortController();
 		this.armed = faults.map((fault, index) => {
 			return { fault, seen: 0, hits: 0, random: seeded(index + 1) };
 		});
@@ -42,6 +46,14 @@ export class Faults {
 			delayMs += armed.fault.ms ?? 0;
 		}
 		return { delayMs, fault: undefined };
+	}
+
+	/** Waits for a delay, until it is over or the faults are replaced. */
+	async delay(ms: number, closing: AbortSignal): Promise<void> {
+		const { signal } = this.replaced;
+		await sleep(ms, undefined, { signal: AbortSignal.any([closing, signal]) }).catch((error) => {
+			if (!signal.aborted) throw error;
+		});
 	}
 }
 

@@ -138,17 +138,11 @@ if (missing) console.warn(missing);
 			return id;
 		}
 
-		/** Where a run is when something ends: each resolves once it is there. */
+		/** Where a run is when something ends: each resolves once it is there. All points: restarts.mts. */
 		const POINTS = {
 			'in the submits': async () => {
 				gateway.setFaults([{ call: 'submit', kind: 'latency', ms: HELD_MS, after: 1 }]);
 				while (gateway.paid === 0) await pause(50);
-			},
-			'between checks': async (outer: string) => void (await stored(outer)),
-			'in a check': async (outer: string) => {
-				await stored(outer);
-				gateway.setFaults([{ call: 'poll', kind: 'latency', ms: HELD_MS }]);
-				while (gateway.count('poll') === 0) await pause(50);
 			},
 			'in the last check': async (outer: string) => {
 				await stored(outer);
@@ -199,23 +193,6 @@ if (missing) console.warn(missing);
 			const execution = await endAt('in the submits', away);
 			expect(gateway.paid).toBe(prompts.length);
 			expect(execution.status).toBe('success');
-		});
-
-		const NIGHTLY = process.env.MEDIA_GATEWAY_TEST_RESTARTS !== undefined;
-		const ENDS: Record<string, () => Promise<void>> = {
-			SIGTERM: async () => await queue.workers[0]!.stop(),
-			SIGKILL: async () => await queue.workers[0]!.stop('SIGKILL'),
-			'main restarts': async () => await main.restart(),
-			'PostgreSQL is away': async () => await queue.outage('postgres', 10_000),
-			'Redis is away': async () => await queue.outage('redis', 15_000),
-		};
-		const matrix = Object.keys(POINTS).flatMap((point) =>
-			Object.keys(ENDS).map((end) => [point as keyof typeof POINTS, end] as const),
-		);
-		(NIGHTLY ? it.each(matrix) : it.skip.each(matrix))('%s: %s', async (point, end) => {
-			const { status } = await endAt(point, ENDS[end]!);
-			console.log(`${point}: ${end}: ${status}`);
-			if (!main.runs) await main.start();
 		});
 	});
 
