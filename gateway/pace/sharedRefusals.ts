@@ -23,8 +23,9 @@ export class SharedRefusals {
 		return this.refusals.get(kindOf(plan));
 	}
 
-	/** Records what a request has come to. */
+	/** Records what a request has come to. One that is no item's is of an agent, which may ask again later. */
 	note(plan: PaidPlan, outcome: Outcome): void {
+		if (plan.item === undefined) return;
 		const kind = kindOf(plan);
 		if (isGood(outcome)) {
 			this.accepted.add(kind);

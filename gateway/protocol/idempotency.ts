@@ -17,7 +17,7 @@ export function withIdempotencyKey(plan: PaidPlan, name: string, reference: stri
 }
 
 /** What a gateway finds wrong with a key: its request is in progress, or was another one. */
-export type KeyConflict = 'inProgress' | 'otherRequest';
+type KeyConflict = 'inProgress' | 'otherRequest';
 
 const IN_PROGRESS =
 	/\b(in|being|still|already) (use\b|progress|process|flight|running|pending)|concurrent/i;

@@ -119,8 +119,8 @@ test.each<[string, string[], object]>([
 test('calls without input are told apart by their requests', async () => {
 	bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
 	const prompt = '={{ ["a fox", "an owl"][$runIndex] }}';
-	const { answers } = await ask([''], 'wait', {}, { prompt });
-	expect(answers).toEqual([expect.stringContaining('still open')]);
+	const { answers } = await ask(['', ''], 'wait', {}, { prompt });
+	expect(answers).toEqual(Array(2).fill(expect.stringContaining('still open')));
 	expect(bench.gateway.paidByPrompt).toEqual({ 'a fox': 1, 'an owl': 1 });
 });
 

@@ -244,7 +244,7 @@ const OTHER_PNG = Buffer.concat([TINY_PNG, Buffer.from([0])]);
 const ERRORS: Record<string, RegExp> = {
 	refused: /rejected the request \(400\)/,
 	unknown: /outcome is unknown|nothing of use/i,
-	failed: /ended with the status "failed"/,
+	failed: /ended with the status \\?"failed\\?"/,
 	open: /still open/,
 	'no status': /\(403\)/,
 	'no key': /placeholder/,
