@@ -77,12 +77,11 @@ export async function pay<Key, R>(
 		else if (unclear === undefined) journal.settle(key, { charged: 'no' });
 		return outcome;
 	};
+	let receipt: R | undefined;
 	try {
 		const response = await client.requestPaid(plan, attempt);
-		const receipt = read(response);
+		receipt = read(response);
 		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response));
-		journal.settle(key, { charged: 'yes', receipt });
-		return receipt;
 	} catch (error) {
 		// An error of any other kind is of whoever reads the response, which was charged.
 		const failure =
@@ -98,4 +97,7 @@ export async function pay<Key, R>(
 		journal.settle(key, { charged: 'maybe', problem });
 		throw unknownOutcome(problem);
 	}
+	// A journal that can't write it down is no unknown outcome.
+	journal.settle(key, { charged: 'yes', receipt });
+	return receipt;
 }
