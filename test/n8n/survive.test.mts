@@ -132,6 +132,40 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		expect(tasks[0].json).toMatchObject({ taskId: expect.any(String), taskType: 'generation' });
 	});
 
+	it('charges once for requests in flight when it is killed, where the gateway knows them by their keys', async () => {
+		gateway.reset();
+		gateway.setFaults([{ call: 'sync', kind: 'latency', ms: 2000 }]);
+		const { id, name } = await server.createCredential({
+			type: 'mediaGatewayApi',
+			name: 'With keys',
+			data: {
+				baseUrl: gateway.url,
+				apiKey: gateway.keys[0],
+				gatewaySettings: true,
+				idempotencyHeader: 'Idempotency-Key',
+			},
+		});
+		const own = { mediaGatewayApi: { id, name } };
+		const settings = { saveExecutionProgress: true };
+		const submit = { mode: 'sync' };
+		const workflowId = await create(
+			batchWorkflow({ path: 'keys', credentials: own, submit, settings }),
+		);
+		await server.runWebhook('keys', { prompts: ['a fox', 'an owl', 'an elk'] });
+		while (gateway.count('sync') < 3) await sleep(20);
+		await server.restart('SIGKILL');
+		// What was in flight is charged, and nobody gets it.
+		while (gateway.paid < 3) await sleep(100);
+		const [killed] = await executionsOf(workflowId);
+		expect(killed?.status).toBe('crashed');
+		await server.rest('POST', `/executions/${killed!.id}/retry`, { loadWorkflow: false });
+		const [, retried] = await executionsOf(workflowId);
+		const execution = await server.settled(String(retried?.id));
+		expect(execution.status).toBe('success');
+		expect(itemsOf(execution, 'Submit')).toHaveLength(3);
+		expect([gateway.count('sync'), gateway.paid]).toEqual([6, 3]);
+	});
+
 	it('asks for nothing more once the outer execution was stopped while stored', async () => {
 		gateway.reset();
 		const workflowId = await createWorkflow('stopped');
