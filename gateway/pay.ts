@@ -69,7 +69,9 @@ export async function pay<Key, R>(
 	let unclear: Problem | undefined = before?.problem;
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
 	const attempt: SendOnce = async (...args) => {
-		journal.begin(key, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
+		journal.begin(key, () =>
+			clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.())),
+		);
 		const outcome = await sendOnce(...args);
 		if (isGood(withLocationOnly(outcome)) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')

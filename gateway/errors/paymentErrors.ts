@@ -50,6 +50,7 @@ export function unusableProblem(
 	return {
 		...readBill(layersOf(body), headers),
 		requestId,
+		isAnswered: true,
 		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
 		description: withRequestId(
 			`${MAY_BE_CHARGED}${call === 'message' ? '' : namedAddresses(body)}`,

@@ -22,6 +22,8 @@ export interface Problem {
 	requestId?: string;
 	/** The beginning of a response that may contain the ID of a paid task or its image. */
 	response?: string;
+	/** Whether a whole response came, which the gateway would give again to the same key. */
+	isAnswered?: true;
 	/** The text of a response that was paid for, but can't be returned as it was asked for. */
 	text?: string;
 }

@@ -21,7 +21,8 @@ type KeyConflict = 'inProgress' | 'otherRequest';
 
 const IN_PROGRESS =
 	/\b(in|being|still|already) (use\b|progress|process|flight|running|pending)|concurrent/i;
-const OTHER = /different|differs|mismatch|match|another|other|reuse|already (been )?used/i;
+const OTHER =
+	/different|differs|mismatch|not match|same (param|request|body|payload)|reuse|already (been )?used/i;
 
 /** What a refusal says about the key of a request; 409 says so by itself. */
 export function keyConflict({
@@ -32,8 +33,11 @@ export function keyConflict({
 	text: string;
 }): KeyConflict | undefined {
 	const said = text.slice(0, 2000);
-	const isOther = OTHER.test(said) && !IN_PROGRESS.test(said);
+	const isInProgress = IN_PROGRESS.test(said);
+	const isOther = OTHER.test(said) && !isInProgress;
 	if (httpCode === 409) return isOther ? 'otherRequest' : 'inProgress';
-	const isAboutKey = [400, 422].includes(httpCode) && /idempoten/i.test(said);
-	return isAboutKey && isOther ? 'otherRequest' : undefined;
+	if (![400, 422].includes(httpCode) || !/idempoten/i.test(said)) return undefined;
+	// A 400 may be about the form of the key.
+	if (isOther || (httpCode === 422 && !isInProgress)) return 'otherRequest';
+	return isInProgress ? 'inProgress' : undefined;
 }

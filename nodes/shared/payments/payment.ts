@@ -107,6 +107,10 @@ export const rescueOfCalled = (executionId: string): string =>
 export const chargeOf = ({ unknown, failed }: PaymentResult): Charged =>
 	unknown !== undefined || failed === true ? 'maybe' : 'yes';
 
+/** Whether a payment came to its end without a result: the same key would bring the same again. */
+export const hasEnded = ({ unknown, failed }: PaymentResult): boolean =>
+	failed === true || unknown?.isAnswered === true;
+
 /** The hint about requests that were sent again with the key of their payment. */
 export const describeSentAgain = (count: number, header: string): string =>
 	`${counted(count, 'request')} had an unknown outcome and got the same '${header}' again. A gateway that ignores this header may have charged twice.`;

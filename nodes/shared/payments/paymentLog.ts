@@ -21,6 +21,7 @@ import {
 	rescueOfCalled,
 	billOf,
 	chargeOf,
+	hasEnded,
 	itemsWithoutAddress,
 	listPayments,
 	tallyOfPayments,
@@ -109,6 +110,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/** What the gateway knows the requests by that this try sends, by item. */
 	private readonly references = new Map<number, string>();
+
+	/** The lost payments of earlier calls of a tool that this call asks for, by item. */
+	private readonly takenOver = new Map<number, Payment>();
 
 	/** Items whose request was sent again after an unknown outcome. */
 	private readonly sentAgain = new Set<number>();
@@ -228,21 +232,26 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/**
 	 * The same for the request of a place in this execution and in all that retry it, also after a crash
-	 * that has left no record. After a failed task, a person who retries wants another image.
+	 * that has left no record. After a failed task, or a response without an image, a person who retries
+	 * wants another one.
 	 *
 	 * @see Journal
 	 */
 	reference(itemIndex: number): string | undefined {
 		const { fingerprint, runIndex } = this.identityOf(itemIndex);
 		const earlier = this.assigned.get(itemIndex);
-		if (earlier !== undefined)
-			return earlier.fingerprint === fingerprint ? earlier.reference : undefined;
-		const failed = this.paymentsOf(itemIndex).filter(
-			(one) => one.result.failed === true && one.runIndex === runIndex,
+		if (earlier !== undefined) {
+			const isSame = earlier.fingerprint === fingerprint && !hasEnded(earlier.result);
+			return isSame ? earlier.reference : undefined;
+		}
+		const ended = this.paymentsOf(itemIndex).filter(
+			(one) => hasEnded(one.result) && one.runIndex === runIndex,
 		).length;
+		// The same execution may be retried twice, each time for another image.
+		const retry = ended > 0 ? [ended, this.place.executionId] : [];
 		const place = this.isTool
 			? ['call', this.opened.countCall(fingerprint)]
-			: [runIndex, itemIndex, failed];
+			: [runIndex, itemIndex, ...retry];
 		const parts = [this.opened.token(), this.context.getNode().name, fingerprint, ...place];
 		const reference = this.lostReference(itemIndex) ?? JSON.stringify(parts);
 		this.references.set(itemIndex, reference);
@@ -251,10 +260,15 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/** The reference of an earlier call of a tool with an unknown outcome, which another call takes over. */
 	private lostReference(itemIndex: number): string | undefined {
-		const lost = this.isTool ? this.paymentsOf(itemIndex) : [];
-		const payment = lost.find(({ result, reference }) => result.unknown && reference !== undefined);
-		const reference = payment?.reference;
-		delete payment?.reference;
+		const earlier = this.isTool ? this.paymentsOf(itemIndex) : [];
+		const lost = earlier.find(
+			({ result, reference }) =>
+				result.unknown !== undefined && !hasEnded(result) && reference !== undefined,
+		);
+		if (lost === undefined) return undefined;
+		const { reference } = lost;
+		delete lost.reference;
+		this.takenOver.set(itemIndex, lost);
 		return reference;
 	}
 
@@ -271,6 +285,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	settle(itemIndex: number, end: Settled<PaymentResult>): void {
 		// Once the run is over, what was begun is recorded so.
 		if (!this.begun.delete(itemIndex) || end.charged === 'no') return;
+		const lost = this.takenOver.get(itemIndex);
+		if (end.charged === 'yes') keepOnly(this.payments, (one) => one !== lost);
+		this.takenOver.delete(itemIndex);
 		const facts = this.requestFacts.get(itemIndex);
 		const result = end.charged === 'yes' ? end.receipt : { unknown: end.problem };
 		const earlier = this.assigned.get(itemIndex);
@@ -427,6 +444,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		for (const [itemIndex, problem] of this.begun) {
 			this.settle(itemIndex, { charged: 'maybe', problem: problem() });
 		}
+		// What this call hasn't got, the next one asks for.
+		for (const [itemIndex, lost] of this.takenOver) lost.reference = this.references.get(itemIndex);
 		this.assigned.forEach(release);
 	}
 

@@ -136,6 +136,21 @@ describe('the key', () => {
 		expect([new Set(keys()).size, bench.gateway.paid]).toEqual([3, 3]);
 	});
 
+	test('is another one in each Retry of the same execution after a failed task', async () => {
+		const parameters = { prompt: 'a fox [fail]', mode: 'wait', options: { pollInterval: 1 } };
+		const failed = await run(1, {}, parameters);
+		for (let times = 0; times < 2; times += 1) await bench.host.retry(failed);
+		expect([new Set(keys()).size, bench.gateway.paid]).toEqual([3, 3]);
+	});
+
+	test('is another one after a whole response without a message, which would come again', async () => {
+		bench.gateway.setFaults([{ call: 'message', kind: 'status', status: 200, times: 1 }]);
+		const tries = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
+		const result = await bench.run('message', { ...MESSAGE }, prompts(1), tries);
+		expect(result.error).toBeUndefined();
+		expect([new Set(keys()).size, keys().length]).toEqual([2, 2]);
+	});
+
 	test('is another one in each round of a loop', async () => {
 		const workflow = workflowOf('imageGeneration', SYNC);
 		const input = [{ json: { prompt: 'a fox' } }];

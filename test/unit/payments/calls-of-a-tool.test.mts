@@ -145,6 +145,19 @@ test('at the gateway, each call is known by another reference, but one that repl
 	expect(references).not.toContain(tool.open(5).reference());
 });
 
+test('a lost call is asked for again by the next one, if that one was not answered either', () => {
+	const tool = openTool([], 'Idempotency-Key');
+	const lost = tool.open(0);
+	lost.lose();
+	lost.end(false);
+	const [{ reference } = {}] = tool.payments as Array<{ reference?: string }>;
+	for (const runIndex of [1, 2]) {
+		const refused = tool.open(runIndex);
+		expect(refused.reference()).toBe(reference);
+		refused.end(false);
+	}
+});
+
 test('a list of any length can be opened', async () => {
 	const payment = {
 		fingerprint: 'x',

@@ -118,7 +118,15 @@ test.each<[number, string, 'no' | 'maybe', string | undefined]>([
 	[409, 'This key was already used with different parameters', 'maybe', 'otherRequest'],
 	[422, 'Idempotency-Key reused with another payload', 'maybe', 'otherRequest'],
 	[400, 'idempotency_key_mismatch', 'maybe', 'otherRequest'],
+	[
+		422,
+		'Keys for idempotent requests can only be used with the same parameters',
+		'maybe',
+		'otherRequest',
+	],
+	[422, 'idempotency: this request is still being processed', 'maybe', 'inProgress'],
 	[400, 'Idempotency-Key is too long', 'no', undefined],
+	[400, 'Idempotency-Key must match ^[A-Za-z0-9-]{1,36}$', 'no', undefined],
 	[422, 'another size is needed', 'no', undefined],
 	[401, 'Idempotency-Key of another account', 'no', undefined],
 ])('%i "%s" about the key of a payment: charged is %s', (httpCode, text, charged, conflict) => {
