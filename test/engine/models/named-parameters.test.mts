@@ -13,6 +13,7 @@ beforeAll(async () => {
 	tap.requests.length = 0;
 });
 beforeEach(() => {
+	tap.requests.length = 0;
 	bench.gateway.reset();
 });
 
@@ -138,6 +139,20 @@ test('a text with the name of the image to edit is refused', async () => {
 		expect(result.error?.message).toBe(`Two fields of the request have the name '${name}'`);
 	}
 	expect(bench.gateway.paid).toBe(0);
+});
+
+test('what newer models take passes as it is, also beside a model that publishes other parameters', async () => {
+	const own = await opened(openBench({ credential: { baseUrl: tap.url } }));
+	const given = [row('complexity', 'low'), row('frame_count', '2'), row('output_format', 'svg')];
+	const sent = { complexity: 'low', frame_count: 2, output_format: 'svg' };
+	for (const type of ['imageGeneration', 'imageEdit'] as const) {
+		const options = { ...rows(...given), checkLimits: false };
+		const result = await own.run(type, { ...PHOTO, mode: 'sync', options });
+		expect(result.error).toBeUndefined();
+	}
+	const [generation, edit] = tap.posts;
+	expect(JSON.parse(String(generation!.body))).toMatchObject(sent);
+	expect(Object.fromEntries(await partsOf(edit!))).toMatchObject({ ...sent, frame_count: '2' });
 });
 
 test('an edit sends them as fields of its form', async () => {
