@@ -107,12 +107,6 @@ export function backoffMs(attempt: number, random: number): number {
 	return full * (0.5 + random / 2);
 }
 
-/** The pause of a response's `Retry-After`, and whether it is too long to be waited for. */
-function retryAfter(outcome: Outcome, nowMs: number): { pauseMs: number; isTooLong: boolean } {
-	const pauseMs = requestedPauseMs(outcome, nowMs) ?? 0;
-	return { pauseMs, isTooLong: pauseMs > LONGEST_RETRY_AFTER_MS };
-}
-
 /** The facts that decide about a retry. */
 export interface Attempted {
 	plan: Pick<RequestPlan, 'paid' | 'call' | 'isIdempotent'>;
@@ -146,8 +140,8 @@ export function decideRetry(attempted: Attempted): Decision {
 	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
 	const column = plan.isIdempotent === true ? 'keyed' : plan.paid ? 'paid' : 'free';
 	if (counted >= rule[column]) return { again: false };
-	const { pauseMs, isTooLong } = retryAfter(outcome, nowMs);
-	if (isTooLong) return { again: false };
+	const pauseMs = requestedPauseMs(outcome, nowMs) ?? 0;
+	if (pauseMs > LONGEST_RETRY_AFTER_MS) return { again: false };
 	// An image may be on any host, so the pause is that of its download alone.
 	const rateLimited = rule.rateLimited === true && plan.call !== 'download';
 	if (rateLimited) return { again: true, afterMs: pauseMs, rateLimited };
