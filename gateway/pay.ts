@@ -63,8 +63,7 @@ export async function pay<Key, R>(
 	if (before?.charged === 'yes') return before.receipt;
 	const reference = idempotencyHeader === '' ? undefined : journal.reference?.(key);
 	if (before !== undefined && reference === undefined) throw unknownOutcome(before.problem);
-	const plan =
-		reference === undefined ? given : withIdempotencyKey(given, idempotencyHeader, reference);
+	const plan = withIdempotencyKey(given, idempotencyHeader, reference);
 	/** The problem of an earlier attempt that may have been charged, whatever becomes of the later ones. */
 	let unclear: Problem | undefined = before?.problem;
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.

@@ -10,8 +10,13 @@ import type { PaidPlan } from './requestPlan';
  */
 export const idempotencyKey = (reference: string): string => digestOf(reference);
 
-/** The same plan with the key of its payment. @param name of the header that the gateway takes */
-export function withIdempotencyKey(plan: PaidPlan, name: string, reference: string): PaidPlan {
+/**
+ * The same plan with the key of its payment, if it has one.
+ *
+ * @param name of the header that the gateway takes
+ */
+export function withIdempotencyKey(plan: PaidPlan, name: string, reference?: string): PaidPlan {
+	if (reference === undefined) return plan;
 	const headers = { ...plan.headers, [name]: idempotencyKey(reference) };
 	return { ...plan, headers, isIdempotent: true };
 }
