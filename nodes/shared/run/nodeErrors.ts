@@ -38,7 +38,8 @@ const chargedBy = (error: unknown): Charged =>
 
 /** The details of an error: what it says itself, and what is known of its item. */
 function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
-	const own = { ...problemOf(error), message: undefined, description: undefined };
+	const other = { message: undefined, description: undefined, isAnswered: undefined };
+	const own = { ...problemOf(error), ...other };
 	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, usage, url } = facts;
 	const { cost, costCurrency, requestId } = facts;
 	const charged = mostCharged([facts.charged, chargedBy(error)]);

@@ -96,6 +96,8 @@ test.each<[string, object, string]>([
 		const [item] = (await run('imageGeneration', { ...PROMPT, mode }, CONTINUES)).json(NODE);
 		expect(item?.error).toBe(`The response contains no image or task ID: ${said}`);
 		expect(item?.details).toMatchObject({ outcome: 'unknown' });
+		// A mark of the record is no detail.
+		expect(Object.keys(item?.details ?? {})).not.toContain('isAnswered');
 		expect(posts).toBe(1);
 	},
 );
