@@ -405,7 +405,7 @@ newest('an AI agent on n8n 2', () => {
 		await waitsAt(id, 'Ask first', 2);
 		expect(images()).toHaveLength(1);
 		const second = await question(id, 1);
-		expect(second.text).toContain('The price is 0.06 per request.');
+		expect(second.text).toContain("The price is 0.06 per request in the gateway's unit.");
 		await press(second.buttons, 'Approve');
 		const execution = await waitsAt(id, 'Reply', 1);
 		expect(images().map(({ path }) => path)).toEqual([
