@@ -85,13 +85,13 @@ function readRequestOptions(
 ): JsonObject {
 	const fields: JsonObject = {};
 	for (const option of REQUEST_OPTIONS[taskType]) {
-		const { displayName, sentAs, isCharged } = option;
+		const { displayName, sentAs, changesPrice } = option;
 		const value = readOption(options, option);
 		refuseSecond(options, displayName.toLowerCase(), {
 			[`'${displayName}' in the options`]: value,
 			[`"${sentAs}" in 'Model Parameters'`]: form[sentAs],
 			[`"${sentAs}" in 'Parameters by Name'`]: named[sentAs],
-			[`"${sentAs}" in 'Extra Fields'`]: isCharged ? extraFields[sentAs] : undefined,
+			[`"${sentAs}" in 'Extra Fields'`]: changesPrice ? extraFields[sentAs] : undefined,
 		});
 		fields[sentAs] = value;
 	}
@@ -101,10 +101,10 @@ function readRequestOptions(
 /** The value of an option, by the kind of its field; undefined where it is empty. */
 function readOption(
 	options: ValueReader,
-	{ name, displayName, type, isCharged, options: choices = [] }: RequestOption,
+	{ name, displayName, type, changesPrice, options: choices = [] }: RequestOption,
 ): unknown {
 	if (isEmpty(options.value(name))) return undefined;
-	if (type === 'number' && isCharged) return options.count(name, displayName);
+	if (type === 'number' && changesPrice) return options.count(name, displayName);
 	if (type === 'number') return options.optionalNumber(name, displayName);
 	if (type === 'boolean') return options.switch(name, displayName, false);
 	if (type !== 'options') return options.optionalText(name, displayName);

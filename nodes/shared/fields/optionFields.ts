@@ -21,7 +21,7 @@ export interface RequestOption extends PayingField {
 	 * Set if its value changes the price: then 'Extra Fields' must not override it. A number is a
 	 * count, from 1.
 	 */
-	isCharged?: true;
+	changesPrice?: true;
 	/** The only node that offers it, by the type of its tasks; both nodes if undefined. */
 	only?: TaskType;
 }
@@ -158,7 +158,7 @@ const OPTIONS = {
 	},
 	n: {
 		sentAs: 'n',
-		isCharged: true,
+		changesPrice: true,
 		displayName: 'Number of Images',
 		type: 'number',
 		typeOptions: { minValue: 1 },

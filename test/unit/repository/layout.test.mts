@@ -146,6 +146,11 @@ test('one function alone sends what is paid', () => {
 		.filter((file) => /^(gateway|nodes|credentials)\//.test(file))
 		.filter((file) => /\brequestPaid\(/.test(readFileSync(join(root, file), 'utf8')));
 	expect(senders.sort()).toEqual(['gateway/pace/client.ts', 'gateway/pay.ts']);
+	// An attempt alone, and a run without a record, are not for nodes.
+	const past = sources
+		.filter((file) => /^(nodes|credentials)\//.test(file))
+		.filter((file) => /\b(sendOnce|UNRECORDED)\b/.test(readFileSync(join(root, file), 'utf8')));
+	expect(past).toEqual([]);
 });
 
 test('no file imports, by way of others, itself', () => {
