@@ -57,7 +57,8 @@ function twice(played: Played, step: Step): Breach[] {
 	const isOnce = played.world.service.keys === 'honored';
 	const charges = played.service.books.charges
 		.filter((charge) => charge.step === step.number)
-		.filter(({ heard, right }) => (heard && right) || isOnce || !resendsUnknown(step));
+		// A whole response without a message would come again under the same key: the next one has another.
+		.filter(({ heard, right }) => (heard ? right : isOnce) || !resendsUnknown(step));
 	const wanted = asks(played, step);
 	const there = counted(toBeTaken(played, step).map(keyOf));
 	const breaches: Breach[] = [];
