@@ -59,8 +59,5 @@ function hasMoreTries(context: IExecuteFunctions): boolean {
 	const call = digestOf(context.getInputData()[0]?.json);
 	tries[call] = (tries[call] ?? 0) + 1;
 	// As n8n limits the number.
-	const hasMore = tries[call] < Math.min(5, Math.max(2, maxTries));
-	// The next equal call has all tries again.
-	if (!hasMore) delete tries[call];
-	return hasMore;
+	return tries[call] < Math.min(5, Math.max(2, maxTries));
 }
