@@ -245,7 +245,9 @@ export class AccountRate {
 
 	/** Wakes up at a time, on the clock of the run that is next. */
 	private wake({ run, at }: { run: WaitingRun; at: number }, now: number): void {
-		if (this.timer !== undefined && this.timer.at <= at) return;
+		// One that is overdue may never go off: its run may be gone without an end.
+		const isSet = this.timer !== undefined && this.timer.at > now && this.timer.at <= at;
+		if (isSet) return;
 		const timer = { at, run };
 		this.timer = timer;
 		run.clock.sleep(at - now).then(

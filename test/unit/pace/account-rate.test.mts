@@ -55,6 +55,22 @@ describe.each([
 	});
 });
 
+test('a run that is gone without an end, with the timer for all, holds nobody back', async () => {
+	const clock = new FakeClock();
+	const account = new AccountRate();
+	const gone = new RateLimiter({
+		concurrency: 10,
+		requestsPerSecond: 1,
+		account,
+		clock: { now: clock.now, random: clock.random, sleep: async () => await new Promise(() => {}) },
+	});
+	for (let count = 0; count < 2; count += 1) void gone.run(async () => await Promise.resolve());
+	await clock.pass(5000);
+	const next = newRun(clock, account, { requestsPerSecond: 1 });
+	await clock.run(next.send(3));
+	expect(next.starts).toHaveLength(3);
+});
+
 test('a request that failed as its run ended takes no room of the others', async () => {
 	const clock = new FakeClock();
 	const account = new AccountRate();
