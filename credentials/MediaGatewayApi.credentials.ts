@@ -254,12 +254,12 @@ export class MediaGatewayApi implements ICredentialType {
 	};
 }
 
-const known = new WeakMap<object, Account>();
+const accounts = new WeakMap<object, Account>();
 
 /** The account of a credential, read once: a run of a node has the same object for all requests. */
 function accountIn(fields: ICredentialDataDecryptedObject): Account {
-	const account = known.get(fields) ?? readAccount(fields);
-	known.set(fields, account);
+	const account = accounts.get(fields) ?? readAccount(fields);
+	accounts.set(fields, account);
 	return account;
 }
 

@@ -12,7 +12,7 @@ import type { FaultOutcome, HttpResponse, Outcome } from './protocol/outcome';
 import { isOutOfQuota } from './responses/quota';
 import { planTaskQuery, planUrl, type FreePlan } from './protocol/requestPlan';
 import { TOP_UP } from './errors/errorTable';
-import { faultTexts, GATEWAY, LISTING, type Target } from './errors/faultTexts';
+import { faultTexts, GATEWAY, LISTING, type Server } from './errors/faultTexts';
 import { afterColon } from '../util/text';
 
 /**
@@ -160,10 +160,10 @@ function listProblem({ httpCode, json }: HttpResponse): string | undefined {
 /**
  * The problem of an address without a gateway; undefined if the response can be the gateway's own.
  */
-function addressProblem(outcome: Outcome, target: Target): string | undefined {
-	if (outcome.kind === 'fault') return faultProblem(outcome, target);
+function addressProblem(outcome: Outcome, server: Server): string | undefined {
+	if (outcome.kind === 'fault') return faultProblem(outcome, server);
 	const { httpCode, text, headers } = outcome;
-	const { field } = target;
+	const { field } = server;
 	if (httpCode >= 300 && httpCode < 400) {
 		const secure = /^https:/i.test(headers.location ?? '')
 			? ` If it only asks for https, ${field} must begin with https://`
@@ -177,11 +177,11 @@ function addressProblem(outcome: Outcome, target: Target): string | undefined {
 	return `The address returned a web page (${httpCode}). Check ${field}: enter the address of the API, not of the console.`;
 }
 
-function faultProblem(outcome: FaultOutcome, target: Target): string {
-	const { happened, advice } = faultTexts(outcome, target);
-	const check = advice.includes(target.field)
+function faultProblem(outcome: FaultOutcome, server: Server): string {
+	const { happened, advice } = faultTexts(outcome, server);
+	const check = advice.includes(server.field)
 		? ''
-		: ` Check ${target.field}, and whether it must begin with http:// or https://`;
+		: ` Check ${server.field}, and whether it must begin with http:// or https://`;
 	const code = outcome.detail === '' ? '' : ` (${outcome.detail})`;
 	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${advice}${check}${code}`;
 }

@@ -2,7 +2,7 @@ import { imageFileName, imageTypeOf } from '../util/imageType';
 import { afterTries } from './errors/tries';
 import { MB } from '../util/megabyte';
 import { quote } from '../util/text';
-import { faultTexts, type Target } from './errors/faultTexts';
+import { faultTexts, type Server } from './errors/faultTexts';
 import type { Client } from './pace/client';
 import type { Account } from './protocol/account';
 import { GatewayError } from './protocol/gatewayError';
@@ -107,7 +107,7 @@ export async function downloadImage<T extends object>(
 const LONGEST_SHOWN = 4000;
 
 /** The server in errors: it is any host, not the gateway. */
-const HOST: Target = { name: 'its server', field: '' };
+const HOST: Server = { name: 'its server', field: '' };
 
 function whatHappened(outcome: Outcome, maxMb: number): string {
 	if (outcome.kind === 'fault') {

@@ -46,13 +46,13 @@ const IMAGE_EXTENSION = /\.(png|jpe?g|gif|webp|avif|heic|heif|bmp|tiff?|svg)[ .-
  */
 export function fillFileName(template: string, values: FileNameValues): string {
 	const { model = '', taskId: taskid = '', prompt = '', ...others } = values;
-	const known = new Map<string, string | number>(
+	const byName = new Map<string, string | number>(
 		Object.entries({ ...others, model, taskid, prompt: firstWords(prompt) }),
 	);
 	const filled = template
 		.slice(0, LONGEST_TEMPLATE)
 		.replace(PLACEHOLDER, (whole, name: string, digits = '0') => {
-			const value = known.get(name.toLowerCase()) ?? whole;
+			const value = byName.get(name.toLowerCase()) ?? whole;
 			return typeof value === 'number'
 				? String(value).padStart(Math.min(MOST_DIGITS, Number(digits)), '0')
 				: value.slice(0, LONGEST_VALUE);

@@ -26,11 +26,11 @@ export class TtlCache<T> {
 	 */
 	async get(key: string, load: () => Promise<Cached<T>>, owner: object = this): Promise<T> {
 		const now = this.now();
-		for (const [known, { until }] of this.cache) if (until <= now) this.cache.delete(known);
+		for (const [cachedKey, { until }] of this.cache) if (until <= now) this.cache.delete(cachedKey);
 		const pending = this.pending.get(owner) ?? new Map();
 		this.pending.set(owner, pending);
-		const known = this.cache.get(key)?.value ?? pending.get(key);
-		if (known !== undefined) return await known;
+		const shared = this.cache.get(key)?.value ?? pending.get(key);
+		if (shared !== undefined) return await shared;
 		const loading = this.load(key, load, now).finally(() => void pending.delete(key));
 		pending.set(key, loading);
 		return await loading;

@@ -11,14 +11,14 @@ import { readRequestId, withRequestId } from '../responses/requestId';
 import { saysFailure, errorIn, reasonIn } from '../responses/errorBody';
 import { idOfAddress, layersOf, readTaskId } from '../responses/responseFields';
 import { isErrorWord } from '../protocol/status';
-import { checkAddress, faultTexts, targetOf, type Target } from './faultTexts';
+import { checkAddress, faultTexts, serverOf, type Server } from './faultTexts';
 import { ERRORS } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
 import type { Bill } from '../../util/bill';
 import { afterTries } from './tries';
 
 /** Where a request went, if there is no such endpoint: people rarely see that a path is wrong. */
-function askedAt({ httpCode, url }: HttpResponse, { field }: Target): string {
+function askedAt({ httpCode, url }: HttpResponse, { field }: Server): string {
 	const isMissing = [404, 405, 501].includes(httpCode);
 	return isMissing && url !== undefined ? ` ${field} led to ${quote(url)}.` : '';
 }
@@ -86,7 +86,7 @@ function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): 
 		});
 	}
 	if (outcome.kind === 'fault') {
-		const { happened, advice } = faultTexts(outcome, targetOf(plan));
+		const { happened, advice } = faultTexts(outcome, serverOf(plan));
 		return new GatewayError({
 			message: `While ${NAMES[plan.call]}, ${happened}${tried}`,
 			description: `${advice}${plan.paid ? NOTHING_SENT : ''}${outcome.detail === '' ? '' : ` (${outcome.detail})`}`,
@@ -116,7 +116,7 @@ function idInResponse({ headers: { location } = {}, ...outcome }: Outcome): stri
 }
 
 function whatHappened(plan: RequestPlan, outcome: Outcome): string {
-	if (outcome.kind === 'fault') return faultTexts(outcome, targetOf(plan)).happened;
+	if (outcome.kind === 'fault') return faultTexts(outcome, serverOf(plan)).happened;
 	const said = gatewayMessage(outcome);
 	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
 		return `the gateway responded with ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
@@ -151,15 +151,15 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	const { httpCode, headers, json } = response;
 	// Of a success, only the words of an error count.
 	const said = httpCode >= 400 || saysFailure(json) ? gatewayMessage(response) : undefined;
-	const target = targetOf(plan);
+	const server = serverOf(plan);
 	const waitS = Math.ceil((requestedPauseMs(response, Date.now()) ?? 0) / 1000);
 	const values: Record<string, string | number> = {
 		code: httpCode,
 		doing: NAMES[plan.call],
-		field: target.field,
-		checkAddress: checkAddress(target),
+		field: server.field,
+		checkAddress: checkAddress(server),
 		location: quote(headers.location ?? 'it'),
-		asked: askedAt(response, target),
+		asked: askedAt(response, server),
 		body: describeBody(response),
 		unexpected: describeUnexpectedBody(response),
 		wait: waitS >= 1 ? `Retry after ${waitS} s. ` : '',

@@ -3,50 +3,50 @@ import type { Fault } from '../protocol/networkFault';
 import type { FaultOutcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 
-/** The target of a request, as users know it. */
-export interface Target {
+/** The server of a request, as users know it. */
+export interface Server {
 	name: string;
 	/** The credential field with its address. */
 	field: string;
 }
 
 /** The image and message endpoints. */
-export const GATEWAY: Target = { name: 'the gateway', field: "'Base URL'" };
+export const GATEWAY: Server = { name: 'the gateway', field: "'Base URL'" };
 
 /** The model list at an address of its own. */
-export const LISTING: Target = { name: 'the model list', field: underSettings('Media URL') };
+export const LISTING: Server = { name: 'the model list', field: underSettings('Media URL') };
 
 /** A plan doesn't say which of the two fields has the address of the model list. */
-const LISTING_OF_A_RUN: Target = {
+const LISTING_OF_A_RUN: Server = {
 	...LISTING,
 	field: `'Base URL' (or ${underSettings('Media URL')}, if set)`,
 };
 
-/** The target of a plan. */
-export function targetOf({ call }: Pick<RequestPlan, 'call'>): Target {
+/** The server of a plan. */
+export function serverOf({ call }: Pick<RequestPlan, 'call'>): Server {
 	return call === 'listing' ? LISTING_OF_A_RUN : GATEWAY;
 }
 
 /** The advice for an address without a gateway. */
-export function checkAddress({ name, field }: Target): string {
+export function checkAddress({ name, field }: Server): string {
 	return `Check ${field} in the Media Gateway credential, and that the n8n server can reach ${name}.`;
 }
 
 /** The text of a fault for the middle of a sentence, and the advice. */
 export function faultTexts(
 	{ fault, detail }: Pick<FaultOutcome, 'fault' | 'detail'>,
-	target: Target,
+	server: Server,
 ): { happened: string; advice: string } {
 	if (fault === 'invalidAddress' && /^(EPROTO$|ERR_SSL_)/.test(detail)) {
 		return {
-			happened: `${target.name}'s server doesn't use https at this address`,
-			advice: `If it uses http, change "https://" to "http://" in ${target.field} of the Media Gateway credential.`,
+			happened: `${server.name}'s server doesn't use https at this address`,
+			advice: `If it uses http, change "https://" to "http://" in ${server.field} of the Media Gateway credential.`,
 		};
 	}
 	const [happened, advice] = TEXTS[fault];
 	return {
-		happened: happened.replace('{name}', target.name),
-		advice: advice?.replace('{field}', target.field) ?? checkAddress(target),
+		happened: happened.replace('{name}', server.name),
+		advice: advice?.replace('{field}', server.field) ?? checkAddress(server),
 	};
 }
 

@@ -21,10 +21,10 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	const { taskId, taskType, status } = state;
 	const ended = `The ${taskName(state)} ended with the status "${status}"`;
 	const { requestId, cost, costCurrency } = state;
-	const known = { taskId, taskType, status, requestId, cost, costCurrency };
+	const ofTask = { taskId, taskType, status, requestId, cost, costCurrency };
 	if (state.group === 'unsuccessful') {
 		const problem: Problem = {
-			...known,
+			...ofTask,
 			message: ended + afterColon(state.reason),
 			description: withRequestId(
 				`The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.${namedImages(state)}`,
@@ -35,7 +35,7 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	}
 	if (state.images.length > 0) return undefined;
 	const problem: Problem = {
-		...known,
+		...ofTask,
 		message: `${ended} but without an image${afterColon(reasonWithoutImage(state))}`,
 		description: withRequestId(
 			`Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,

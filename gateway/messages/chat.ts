@@ -86,10 +86,10 @@ function systemText({ content }: ChatMessage): string {
  * other providers' models there alone, if these have thought.
  */
 function withoutCopies(content: ChatPart[]): ChatPart[] {
-	const known = new Set(content.filter(isCall).map(({ toolCallId }) => toolCallId));
+	const callIds = new Set(content.filter(isCall).map(({ toolCallId }) => toolCallId));
 	return content.filter((part) => {
 		const block = unwrapped(part);
-		return !(isJsonObject(block) && isToolCall(block) && known.has(block.id as string));
+		return !(isJsonObject(block) && isToolCall(block) && callIds.has(block.id as string));
 	});
 }
 

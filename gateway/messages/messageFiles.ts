@@ -30,7 +30,7 @@ export const bytesBlock = (mimeType: string, data: string): JsonObject => ({
  */
 export function withoutFiles(
 	turns: Turn[],
-	fileOf = new Map<unknown, KnownFile | undefined>(),
+	fileOf = new Map<unknown, NamedFile | undefined>(),
 ): Turn[] {
 	return turns.map((turn) =>
 		turn.role === 'assistant' ? turn : { ...turn, content: leaveOut(turn.content, fileOf) },
@@ -38,7 +38,7 @@ export function withoutFiles(
 }
 
 /** @param content of a turn, or of a tool's result in it */
-function leaveOut<T>(content: T, fileOf: Map<unknown, KnownFile | undefined>): T | unknown[] {
+function leaveOut<T>(content: T, fileOf: Map<unknown, NamedFile | undefined>): T | unknown[] {
 	if (!Array.isArray(content)) return content;
 	return content.map((block: unknown) => {
 		if (!isJsonObject(block)) return block;
@@ -56,18 +56,18 @@ function isFile({ type, source }: JsonObject): boolean {
 const LONGEST_NAME = 200;
 
 /** The text in place of a file, by which `namesLeftOutFiles` knows it again. */
-function noteOf({ type, source }: JsonObject, file?: KnownFile): string {
+function noteOf({ type, source }: JsonObject, file?: NamedFile): string {
 	const { url, media_type: mimeType, data } = isJsonObject(source) ? source : {};
 	const size = file?.size ?? (typeof data === 'string' ? (data.length * 3) / 4 : undefined);
-	const facts = [file?.fileName ?? nonEmptyString(url), mimeType, sizeText(size)];
-	const known = facts.filter((fact): fact is string => nonEmptyString(fact) !== undefined);
+	const parts = [file?.fileName ?? nonEmptyString(url), mimeType, sizeText(size)];
+	const texts = parts.filter((part): part is string => nonEmptyString(part) !== undefined);
 	const kind = type === 'document' ? 'document' : 'image';
-	const shown = known.map((fact) => fact.slice(0, LONGEST_NAME)).join(', ');
+	const shown = texts.map((text) => text.slice(0, LONGEST_NAME)).join(', ');
 	return `[Sent ${kind}, not kept here${shown === '' ? '' : `: ${shown}`}]`;
 }
 
 /** A file whose bytes aren't in its block. */
-type KnownFile = Pick<FormFile, 'fileName' | 'size'>;
+type NamedFile = Pick<FormFile, 'fileName' | 'size'>;
 
 const NOTE = /^\[Sent (image|document), not kept here(: |\])/;
 

@@ -64,8 +64,8 @@ const CHOICES = new Map<unknown, string>([
 export function toolChoiceField(choice: unknown): JsonObject | undefined {
 	if (choice === undefined || choice === null) return undefined;
 	const { type, name, function: called } = isJsonObject(choice) ? choice : {};
-	const known = CHOICES.get(choice) ?? CHOICES.get(type);
-	if (known !== undefined) return { ...(isJsonObject(choice) ? choice : {}), type: known };
+	const kind = CHOICES.get(choice) ?? CHOICES.get(type);
+	if (kind !== undefined) return { ...(isJsonObject(choice) ? choice : {}), type: kind };
 	// Other words are the name of the tool.
 	const named = [choice, name, isJsonObject(called) ? called.name : undefined];
 	const tool = named.map(nonEmptyString).find((one) => one !== undefined);

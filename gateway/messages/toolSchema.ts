@@ -59,21 +59,21 @@ function shapeOf(schema: unknown, reading: Reading): Shape | undefined {
 		...[...listIn(schema.allOf), referenced(schema.$ref, reading.root)].map(read),
 		...alternatives.map((parts) => eitherOf(parts.map(read))),
 	];
-	const known = shapes.filter((shape) => shape !== undefined);
-	if (known.length < shapes.length) return undefined;
+	const readable = shapes.filter((shape) => shape !== undefined);
+	if (readable.length < shapes.length) return undefined;
 	return {
-		properties: known.flatMap((shape) => shape.properties),
-		required: new Set(known.flatMap((shape) => [...shape.required])),
+		properties: readable.flatMap((shape) => shape.properties),
+		required: new Set(readable.flatMap((shape) => [...shape.required])),
 	};
 }
 
 /** The shape of the objects that one of several schemas accepts. */
 function eitherOf(shapes: Array<Shape | undefined>): Shape | undefined {
-	const known = shapes.filter((shape) => shape !== undefined);
-	const [first, ...others] = known;
+	const readable = shapes.filter((shape) => shape !== undefined);
+	const [first, ...others] = readable;
 	return (
 		first && {
-			properties: known.flatMap(({ properties }) => properties),
+			properties: readable.flatMap(({ properties }) => properties),
 			required: new Set(
 				[...first.required].filter((name) => others.every(({ required }) => required.has(name))),
 			),

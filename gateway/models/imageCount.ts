@@ -35,9 +35,9 @@ const wordsIn = (name: string): string[] =>
 export function countsImages(name: string): boolean {
 	const words = wordsIn(name);
 	if (words.length < 2) return ALONE.test(words[0] ?? '');
-	const isKnown = (word: string): boolean =>
+	const isListed = (word: string): boolean =>
 		[COUNTING, COUNTED, OTHERS].some((list) => list.test(word));
-	if (!words.every(isKnown)) return false;
+	if (!words.every(isListed)) return false;
 	// Neither `max_size` nor `image_size` is a number of images.
 	if (words.includes('batch')) return true;
 	if (words.includes('size')) return false;

@@ -77,14 +77,14 @@ function checkImages(
 		const count = String(imageCount);
 		violations.push(violation('The number of images to edit', count, `at most ${maxCount}`));
 	}
-	const known = formats.map(format);
+	const accepted = formats.map(format);
 	for (const { size, mimeType, fileName } of images) {
 		const sizeMb = size / MB;
 		if (sizeMb > maxSizeMb) {
 			const most = `at most ${maxSizeMb} MB`;
 			violations.push(violation(`The size of ${fileName}`, `${sizeMb.toFixed(2)} MB`, most));
 		}
-		if (known.length > 0 && !known.includes(format(mimeType))) {
+		if (accepted.length > 0 && !accepted.includes(format(mimeType))) {
 			violations.push(violation(`The format of ${fileName}`, mimeType, listed(formats)));
 		}
 	}

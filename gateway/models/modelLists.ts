@@ -266,7 +266,7 @@ async function requestPages(
 ): Promise<ModelList> {
 	const first = await request(plan);
 	const models = read(first.json);
-	const known = new Set(models.map(({ model }) => model));
+	const names = new Set(models.map(({ model }) => model));
 	let count = countOf(first.json);
 	let next = planNextPage(plan, first, home, { pages: 1, count });
 	for (let pages = 2; next !== undefined && pages <= MOST_PAGES && !isEnough(models); pages += 1) {
@@ -275,9 +275,9 @@ async function requestPages(
 			throw error;
 		});
 		if (response === undefined) break;
-		const others = read(response.json).filter(({ model }) => !known.has(model));
+		const others = read(response.json).filter(({ model }) => !names.has(model));
 		if (others.length === 0) return { models, isCut: totalOf(first.json) > count };
-		for (const other of others) known.add(other.model);
+		for (const other of others) names.add(other.model);
 		models.push(...others);
 		count += countOf(response.json);
 		next = planNextPage(plan, response, home, { pages, count });

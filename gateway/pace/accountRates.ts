@@ -24,9 +24,9 @@ export function openLimiter(
 	needsKey: boolean,
 ): RateLimiter {
 	const limited = needsKey ? idWithKey : `listing ${mediaUrl} ${idWithKey}`;
-	const known = accountRates.get(limited);
-	const isValid = known !== undefined && !known.isOutdated(clock.now());
-	const account = isValid ? known : new AccountRate();
+	const earlier = accountRates.get(limited);
+	const isValid = earlier !== undefined && !earlier.isOutdated(clock.now());
+	const account = isValid ? earlier : new AccountRate();
 	accountRates.set(limited, account);
 	return new RateLimiter({ concurrency, requestsPerSecond, clock, account });
 }

@@ -24,7 +24,7 @@ type MaybeSent = 'reset' | 'timeout' | 'tooSlow' | 'tooLarge' | 'notAnImage' | '
 export type Fault = (typeof NEVER_SENT)[number] | MaybeSent;
 
 /** Whether nothing of the request was sent. */
-export const wasNeverSent = (fault: Fault): boolean => NEVER_SENT.some((known) => known === fault);
+export const wasNeverSent = (fault: Fault): boolean => NEVER_SENT.some((one) => one === fault);
 
 /** The state of a request's connection: `pending` up to and including the TLS handshake. */
 export type Connection = 'pending' | 'open';

@@ -286,8 +286,8 @@ export function planDownload(url: string, isForeign = false): FreePlan {
 /** The full address of a plan, with the query of the gateway's address. */
 export function planUrl({ path, query }: RequestPlan, { url, version, query: own }: ApiAddress) {
 	// The address of a task, as a gateway names it, may have a query.
-	const [place = '', named = ''] = path.split(/\?(.*)/s);
-	const below = version === '' ? place.replace(/^\/v1(?=\/)/, '') : place;
+	const [withoutQuery = '', named = ''] = path.split(/\?(.*)/s);
+	const below = version === '' ? withoutQuery.replace(/^\/v1(?=\/)/, '') : withoutQuery;
 	const all = [usualQuery(own, named, query), named, new URLSearchParams(query).toString()];
 	const sent = all.filter((part) => part !== '').join('&');
 	return `${url}${below}${sent === '' ? '' : `?${sent}`}`;

@@ -66,8 +66,8 @@ export const isErrorWord = (status: string): boolean => wordOf(status) === 'erro
 export function statusGroup(status: unknown): StatusGroup {
 	if (typeof status !== 'string') return 'unknown';
 	const word = wordOf(status);
-	const known = groupBySpelling.get(word);
-	if (known !== undefined) return known;
+	const group = groupBySpelling.get(word);
+	if (group !== undefined) return group;
 	if (PARTIAL.test(word)) return 'success';
 	return FAILURE.test(word) && !GOING_ON.test(word) ? 'unsuccessful' : 'unknown';
 }

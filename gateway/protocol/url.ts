@@ -96,12 +96,12 @@ function climbsOut(path: string): boolean {
  *   way out in the rest
  */
 export function pathBelow(url: string, address: string): string | undefined {
-	const target = parseUrl(url);
-	if (target === undefined) return undefined;
-	const { origin, pathname } = target;
-	const place = origin + pathname;
-	if (!`${place}/`.startsWith(`${address}/`)) return undefined;
-	const below = place.slice(address.length);
+	const parsed = parseUrl(url);
+	if (parsed === undefined) return undefined;
+	const { origin, pathname } = parsed;
+	const withoutQuery = origin + pathname;
+	if (!`${withoutQuery}/`.startsWith(`${address}/`)) return undefined;
+	const below = withoutQuery.slice(address.length);
 	// There is nothing above a gateway without a path.
 	return address !== origin && climbsOut(below) ? undefined : below;
 }

@@ -80,8 +80,8 @@ export function readPaidResponse(
 	// The images of a finished response may be in a place that nobody knows.
 	const isKept = !isReturned && (group === 'unknown' || group === 'success');
 	const mentioned = [...new Set([...ids, ...(isKept ? addressesOfImages(state) : [])])];
-	const known = { status, submittedAt, mentioned: mentioned.slice(0, MOST_MENTIONED) };
-	const task = taskId === undefined ? undefined : { ...own, ...known, taskId };
+	const shown = { status, submittedAt, mentioned: mentioned.slice(0, MOST_MENTIONED) };
+	const task = taskId === undefined ? undefined : { ...own, ...shown, taskId };
 	if (isReturned) {
 		// Recorded with its images, because the task lists new addresses when these expire.
 		const isListed = hasStatus && !images.some(isInline);

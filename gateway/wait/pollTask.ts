@@ -60,8 +60,8 @@ export async function pollTask(
 		const sentAt = clock.now();
 		const isLast = isLastMiss(task, sentAt);
 		const missed: Missed[] = [];
-		const knownPath = tasks.paths.get(task.taskType);
-		for (const query of planTaskQueries(task, account.baseUrl, knownPath, isLast)) {
+		const foundPath = tasks.paths.get(task.taskType);
+		for (const query of planTaskQueries(task, account.baseUrl, foundPath, isLast)) {
 			if (tasks.isOther(task, folderOf(query.plan))) continue;
 			const outcome = withInnerCode(await send(query.plan), task);
 			const result = readResult(query.plan, outcome, task, tasks.ids);
@@ -93,9 +93,9 @@ async function withResult(
 ): Promise<PollResult> {
 	const { state } = found;
 	const isEmpty = state.group === 'success' && state.images.length === 0;
-	const place = isEmpty ? pathAtGateway(readResultAddress(state.response), home) : undefined;
-	if (place === undefined || place === path) return found;
-	const plan = planGet('poll', place);
+	const resultPath = isEmpty ? pathAtGateway(readResultAddress(state.response), home) : undefined;
+	if (resultPath === undefined || resultPath === path) return found;
+	const plan = planGet('poll', resultPath);
 	const outcome = await send(plan);
 	if (isTransient(outcome) && !isPage(outcome)) return passing(plan, outcome, state);
 	if (!isGood(outcome)) return found;
@@ -155,15 +155,15 @@ const saysRequestFailed = (json: JsonObject, task: Task, { status, images }: Tas
 	reasonIn(json) !== undefined;
 
 /** At another address, an unknown status may be that of something other than a task. */
-const isAboutTask = ({ place }: TaskQuery, { group }: TaskState): boolean =>
-	place !== 'other' || group !== 'unknown';
+const isAboutTask = ({ where }: TaskQuery, { group }: TaskState): boolean =>
+	where !== 'other' || group !== 'unknown';
 
 /**
  * Whether the task is looked for at the next address. At the usual one only a 404 says that it isn't
  * there; elsewhere any response does that isn't about the task, except an error that may pass.
  */
-function triesNext({ place }: TaskQuery, outcome: Outcome): boolean {
-	if (place === 'usual') return outcome.kind === 'response' && outcome.httpCode === 404;
+function triesNext({ where }: TaskQuery, outcome: Outcome): boolean {
+	if (where === 'usual') return outcome.kind === 'response' && outcome.httpCode === 404;
 	return !isTransient(outcome) || isPage(outcome);
 }
 
@@ -171,7 +171,7 @@ function triesNext({ place }: TaskQuery, outcome: Outcome): boolean {
 const isPage = (outcome: Outcome): boolean => outcome.kind === 'response' && outcome.httpCode < 300;
 
 function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: string): PollResult {
-	const foreign = missed.find(({ place, outcome }) => place === 'usual' && !isUnknownTask(outcome));
+	const foreign = missed.find(({ where, outcome }) => where === 'usual' && !isUnknownTask(outcome));
 	const error =
 		foreign === undefined
 			? noSuchTask(task, missed, home)

@@ -127,8 +127,8 @@ export class Durations {
 		// Two tasks in a row that were faster than all before mean that the model has changed.
 		const fastest = Math.min(...ends.slice(0, -1)) - EXACT_MS;
 		const isFaster = Math.max(task.finishedAt, ends.at(-1) ?? 0) < fastest;
-		const known = isFaster ? this.observations.slice(-1) : this.observations;
-		const all = [...known, task];
+		const kept = isFaster ? this.observations.slice(-1) : this.observations;
+		const all = [...kept, task];
 		this.observations = all.slice(isSlower(all) ? -SLOWER_IN_A_ROW : -REMEMBERED);
 		this.durations = upperBounds(this.observations).sort((a, b) => a - b);
 	}
@@ -139,12 +139,12 @@ export class Durations {
 		const last = longer[Math.ceil((1 - SHARE) * longer.length) - 1];
 		if (first === undefined || last === undefined) return undefined;
 		// If most tasks end within one pause, one poll after the last of them finds them soonest.
-		const target = last - first < shortest ? last : first;
-		const opens = this.observations.map(({ openAt }) => openAt).filter((at) => at < target);
+		const due = last - first < shortest ? last : first;
+		const opens = this.observations.map(({ openAt }) => openAt).filter((at) => at < due);
 		const open = Math.max(age, shortest, ...opens);
-		const lead = target - LEAD * shortest;
-		let next = lead < age + shortest ? target : lead;
-		if (isProbe && target - open > EXACT_MS) next = (open + target) / 2;
+		const lead = due - LEAD * shortest;
+		let next = lead < age + shortest ? due : lead;
+		if (isProbe && due - open > EXACT_MS) next = (open + due) / 2;
 		// A few remembered tasks may be exceptions, so their number limits the pause.
 		return Math.max(shortest, Math.min(next - age, (1 + longer.length) * shortest));
 	}

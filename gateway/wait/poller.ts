@@ -143,8 +143,8 @@ export class Poller<T = Task> {
 	): Promise<WaitEnd> {
 		const now = this.options.clock.now();
 		const deadline = now + atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
-		const isAgeKnown = ageMs >= 0 && ageMs < Infinity;
-		const tracked = isAgeKnown ? durations?.track(now - ageMs, this) : undefined;
+		const hasAge = ageMs >= 0 && ageMs < Infinity;
+		const tracked = hasAge ? durations?.track(now - ageMs, this) : undefined;
 		// Without a random extension: the submits already differ.
 		const fromSubmit =
 			tracked?.pauseFrom(now - ageMs) ?? pauseOf(this.intervalMs, this.tasksLeft(), true);

@@ -23,7 +23,7 @@ const MOST_QUERIES = 4;
  */
 export interface TaskQuery {
 	plan: FreePlan;
-	place: 'named' | 'usual' | 'other';
+	where: 'named' | 'usual' | 'other';
 }
 
 /**
@@ -33,27 +33,27 @@ export interface TaskQuery {
  * yet, and is looked for elsewhere only before it is given up.
  *
  * @param home the gateway's address
- * @param knownPath the path at which other tasks of its kind were found
+ * @param foundPath the path at which other tasks of its kind were found
  * @param isLast whether the task is given up if it isn't found now
  * @throws GatewayError if the ID would lead to another path
  */
 export function planTaskQueries(
 	task: Task,
 	home: string,
-	knownPath?: string,
+	foundPath?: string,
 	isLast = false,
 ): TaskQuery[] {
 	const id = taskIdPart(task.taskId, task.taskType);
 	const ofKind = TASK_PATHS[task.taskType ?? 'generation'];
 	const isSafe = (path: string) => task.taskType === undefined || isLast || isUnique(task, path);
-	const others = knownPath === undefined || isLast ? ALL_PATHS.filter(isSafe) : [];
+	const others = foundPath === undefined || isLast ? ALL_PATHS.filter(isSafe) : [];
 	const named = pathAtGateway(task.statusUrl, home);
-	const usual = `${knownPath ?? ofKind}/${id}`;
+	const usual = `${foundPath ?? ofKind}/${id}`;
 	const paths = [named ?? usual, usual, ...[ofKind, ...others].map((path) => `${path}/${id}`)];
-	const placeOf = (path: string) => (path === usual ? 'usual' : path === named ? 'named' : 'other');
+	const whereIs = (path: string) => (path === usual ? 'usual' : path === named ? 'named' : 'other');
 	return [...new Set(paths)]
 		.slice(0, MOST_QUERIES)
-		.map((path) => ({ plan: planGet('poll', path), place: placeOf(path) }));
+		.map((path) => ({ plan: planGet('poll', path), where: whereIs(path) }));
 }
 
 /** With fewer letters and digits, an ID may be a number counted for each kind of task. */
@@ -75,7 +75,7 @@ export function isUnique({ taskId, taskType }: Task, path: string): boolean {
  */
 export function folderOf({ path }: RequestPlan): string | undefined {
 	const folder = path.slice(0, path.lastIndexOf('/'));
-	return ALL_PATHS.find((known) => known === folder);
+	return ALL_PATHS.find((one) => one === folder);
 }
 
 /** The kind of a task that was found at a path; undefined where the path doesn't tell. */

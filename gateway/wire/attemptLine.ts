@@ -4,16 +4,16 @@ import { readRequestId } from '../responses/requestId';
 import type { Attempt } from './sendOnce';
 
 /** In characters: the address of an image may be longer, and a log has many lines. */
-const LONGEST_PLACE = 300;
+const LONGEST_URL = 300;
 
 /**
  * The line of a log for an attempt: what was sent, where to, how it ended and when, its number at the
  * gateway, and for which item. Never the key, a query or a body.
  */
-export function attemptLine({ plan, place, outcome, durationMs }: Attempt): string {
+export function attemptLine({ plan, url, outcome, durationMs }: Attempt): string {
 	const { call, method, item } = plan;
 	const parts = [
-		`${call}, ${method} ${place.slice(0, LONGEST_PLACE)}: ${endOf(outcome)} after ${durationMs} ms`,
+		`${call}, ${method} ${url.slice(0, LONGEST_URL)}: ${endOf(outcome)} after ${durationMs} ms`,
 		requestIdOf(outcome),
 		item === undefined ? '' : `item ${item}`,
 	];

@@ -9,7 +9,7 @@ import { faultFrom } from './faultFrom';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
-import { redirectTarget } from './redirect';
+import { redirectUrl } from './redirect';
 import { beginningOf, readBody, type Reading, type ResponseBody } from './responseBody';
 import type { RunLimits } from './runLimits';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
@@ -33,7 +33,7 @@ const LONGEST_RECEIVED = 2048;
 export interface Attempt {
 	plan: RequestPlan;
 	/** The address of its last request, without the key and without a query, which may be a signature. */
-	place: string;
+	url: string;
 	/** Undefined if the run was stopped. */
 	outcome?: Outcome;
 	/** How long it took, in milliseconds. */
@@ -83,12 +83,12 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const followRedirects = async (signal: AbortSignal, onPart: () => void): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
 				const response = await requestAndRead(options, request, signal, onPart);
-				const target = redirectTarget(plan, response, request.url, api.url);
-				if (target === undefined || redirects >= mostRedirects) {
+				const next = redirectUrl(plan, response, request.url, api.url);
+				if (next === undefined || redirects >= mostRedirects) {
 					const shown = account.withoutKey(request.url);
 					return { url: shown, ...withoutKeyIn(response, account, plan.call) };
 				}
-				request.url = plan.isForeign ? target : account.toRequest(target);
+				request.url = plan.isForeign ? next : account.toRequest(next);
 			}
 		};
 		const startedAt = Date.now();
@@ -97,8 +97,8 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 			outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
 			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
 		} finally {
-			const place = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
-			options.onAttempt?.({ plan, place, outcome, durationMs: Date.now() - startedAt });
+			const shown = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
+			options.onAttempt?.({ plan, url: shown, outcome, durationMs: Date.now() - startedAt });
 		}
 	};
 }

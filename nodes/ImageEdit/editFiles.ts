@@ -75,12 +75,12 @@ const noFileIds = (item: ItemParameters, id: string): Error =>
 	);
 
 /** A file that is named by its address or ID. */
-const withoutBytes = (name: string, place: string): FormFile => ({
+const withoutBytes = (name: string, address: string): FormFile => ({
 	name,
 	fileName: '',
 	mimeType: '',
 	size: 0,
-	digest: place,
+	digest: address,
 	open: async function* () {
 		yield new Uint8Array();
 	},

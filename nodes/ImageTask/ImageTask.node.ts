@@ -26,7 +26,7 @@ import {
 	withInputFieldsOfFailed,
 	type ImageTarget,
 } from '../shared/images/imageItems';
-import type { KnownItems } from '../shared/run/itemFacts';
+import type { KnownItems } from '../shared/run/knownItems';
 import { failedItem } from '../shared/run/nodeErrors';
 import { runItems } from '../shared/run/itemRunner';
 import { runNode } from '../shared/run/runNode';

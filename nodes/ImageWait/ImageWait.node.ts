@@ -11,7 +11,7 @@ import { optionAsField, optionsField } from '../shared/fields/optionFields';
 import { withInputFieldsOfFailed } from '../shared/images/imageItems';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameters/optionValues';
-import type { KnownItems } from '../shared/run/itemFacts';
+import type { KnownItems } from '../shared/run/knownItems';
 import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';

@@ -94,8 +94,8 @@ async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[
 		if (!isNone) run.hints.add(`Message models may be missing: ${error.message}.`);
 		return [];
 	});
-	const known = new Set(listed.map(({ model }) => model));
-	return names.filter(({ model }) => !known.has(model));
+	const listedNames = new Set(listed.map(({ model }) => model));
+	return names.filter(({ model }) => !listedNames.has(model));
 }
 
 const NAMES_ONLY =
@@ -129,8 +129,8 @@ export function rowOf(record: ModelRecord): IDataObject {
 		maxInputMb: images.maxSizeMb,
 		note: record.note,
 	};
-	const known = withoutInlineImages(row) as IDataObject;
-	return Object.fromEntries(Object.entries(known).map(([name, value]) => [name, value ?? null]));
+	const shown = withoutInlineImages(row) as IDataObject;
+	return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, value ?? null]));
 }
 
 function notPublished(model: string, records: ModelRecord[]): GatewayError {

@@ -68,14 +68,14 @@ function unsimplified({ error, ...message }: JsonObject, json: JsonObject): Json
 
 /** The simplified response, with the conversation so far for the next turn. */
 function simplified(
-	{ content, text, ...facts }: NonNullable<ReturnType<typeof readMessage>>,
+	{ content, text, ...others }: NonNullable<ReturnType<typeof readMessage>>,
 	json: JsonObject,
 	turns: Turn[],
 	forTool: boolean,
 ): JsonObject {
-	// The JSON stands beside the text, and wins over a fact of the same name.
-	const output = { text, ...json, ...facts, ...json };
+	// The JSON stands beside the text, and wins over a field of the same name.
+	const output = { text, ...json, ...others, ...json };
 	// An agent keeps the conversation itself, and pays for every word it reads.
-	if (forTool) return withoutUndefined({ ...output, thinking: facts.thinking || undefined });
+	if (forTool) return withoutUndefined({ ...output, thinking: others.thinking || undefined });
 	return withoutUndefined({ ...output, messages: [...turns, { role: 'assistant', content }] });
 }

@@ -24,7 +24,7 @@ import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { blocksWithBytes, readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
-import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
+import { addMessage, describeMessages, newCounts, type MessageCounts } from './messageCounts';
 import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
 import { laterBill } from '../../util/bill';
 import { counted } from '../../util/text';
@@ -33,7 +33,7 @@ import { counted } from '../../util/text';
 interface MessageBatch {
 	run: Run;
 	paymentLog: PaymentLog;
-	tally: MessageTally;
+	counts: MessageCounts;
 }
 
 /** What an item does once all items are prepared. */
@@ -68,7 +68,7 @@ export async function sendMessages(
 	paymentLog: PaymentLog,
 ): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-	const batch: MessageBatch = { run, paymentLog, tally: newTally() };
+	const batch: MessageBatch = { run, paymentLog, counts: newCounts() };
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			known: paymentLog,
@@ -91,8 +91,8 @@ export async function sendMessages(
 			);
 		}
 		addHints(context, run.hints);
-		const counts = { ...run.tally, ...paymentLog.tally() };
-		const done = [...describeMessages(batch.tally), ...describeItems(items, counts)];
+		const tally = { ...run.tally, ...paymentLog.tally() };
+		const done = [...describeMessages(batch.counts), ...describeItems(items, tally)];
 		tellUser(context, lineOf(done), 'info');
 		paymentLog.markReturned(failedItems(items));
 		return [items.flat()];
@@ -151,7 +151,7 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 }
 
 async function sendMessage(
-	{ run, paymentLog, tally }: MessageBatch,
+	{ run, paymentLog, counts }: MessageBatch,
 	itemIndex: number,
 	{ plan, showTurns }: NonNullable<MessageJob['message']>,
 ): Promise<void> {
@@ -160,7 +160,7 @@ async function sendMessage(
 		const { json } = response;
 		if (readMessage(json) === undefined) return undefined;
 		const billing = readBilling(response);
-		addMessage(tally, json, billing);
+		addMessage(counts, json, billing);
 		return { message: json, turns, ...billing };
 	});
 }

@@ -23,7 +23,7 @@ import { capital } from '../../../util/text';
 import type { Bill } from '../../../util/bill';
 import { downloadImage } from './download';
 import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
-import { detailsOf } from '../run/itemFacts';
+import { detailsOf } from '../run/knownItems';
 import { rowName } from '../run/rowNames';
 import { failedItem, isFailed } from '../run/nodeErrors';
 import { fieldOf, joinImages } from './joinImages';
@@ -219,8 +219,7 @@ export async function itemPerImage(
 			const estimatedCost = costShare(cost, index, images.length);
 			const bill = billShare(facts, index, images.length);
 			const about = { model, prompt, estimatedCost, usage, ...bill, ...task, requestId };
-			const known = { charged: 'yes', ...about } as const;
-			return failedItem(run.node, failure, target.itemIndex, known);
+			return failedItem(run.node, failure, target.itemIndex, { charged: 'yes', ...about });
 		}
 	};
 	return withUsageOnce(await Promise.all(images.map(itemOf)));

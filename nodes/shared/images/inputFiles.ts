@@ -192,12 +192,12 @@ export function fileFrom(item: ItemParameters, file: FileRef, parameter: string)
 	}
 	// `$binary` has all fields of a file except its bytes, if they are in memory.
 	const files = Object.values(item.files());
-	const known = Object.entries(file);
+	const fields = Object.entries(file);
 	const own = files.find((binary) => {
 		const parts: JsonObject = { ...binary };
-		return known.every(([name, part]) => parts[name] === part);
+		return fields.every(([name, part]) => parts[name] === part);
 	});
-	if (known.length > 0 && own !== undefined) return { binary: own, label };
+	if (fields.length > 0 && own !== undefined) return { binary: own, label };
 	throw item.invalid(parameter, A_FILE, file, FILE_ADVICE);
 }
 
@@ -215,11 +215,11 @@ export async function openFile(
 	{ binary, label, part, imageOnly, orPdf = false }: Upload,
 ): Promise<FormFile> {
 	const { helpers } = run;
-	const known = isJsonObject(binary) ? binary : {};
-	const id = nonEmptyString(known.id);
+	const file = isJsonObject(binary) ? binary : {};
+	const id = nonEmptyString(file.id);
 	const open = async function* (): AsyncIterable<Uint8Array> {
 		if (id === undefined) {
-			return yield* inPieces(Buffer.from(nonEmptyString(known.data) ?? '', 'base64'));
+			return yield* inPieces(Buffer.from(nonEmptyString(file.data) ?? '', 'base64'));
 		}
 		const stream = await helpers.getBinaryStream(id).catch((error: unknown) => {
 			throw item.refusal(
@@ -234,8 +234,8 @@ export async function openFile(
 	if (size === 0) {
 		throw item.refusal(`${label} is an empty file`, 'Check the node that creates the file.');
 	}
-	const mimeType = detected ?? safeMimeType(known.mimeType) ?? 'application/octet-stream';
-	const givenName = nonEmptyString(known.fileName)?.slice(-LONGEST_FILE_NAME);
+	const mimeType = detected ?? safeMimeType(file.mimeType) ?? 'application/octet-stream';
+	const givenName = nonEmptyString(file.fileName)?.slice(-LONGEST_FILE_NAME);
 	if (imageOnly && detected === undefined) {
 		throw item.refusal(
 			`${label} is not an image`,

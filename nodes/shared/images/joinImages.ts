@@ -1,7 +1,7 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { sumOfBills, type Bill } from '../../../util/bill';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
-import { detailsOf } from '../run/itemFacts';
+import { detailsOf } from '../run/knownItems';
 import { isFailed } from '../run/nodeErrors';
 
 /** Fields that each image has of its own; the others are those of the request. */
@@ -67,6 +67,6 @@ function failedTogether(
 	estimatedCost: number | undefined,
 ): INodeExecutionData {
 	const key = isJsonObject(item.json.details) ? 'details' : 'message';
-	const known = withoutUndefined({ estimatedCost, urls: urls.length < 2 ? undefined : urls });
-	return { ...item, json: { ...item.json, [key]: { ...detailsOf(item.json), ...known } } };
+	const added = withoutUndefined({ estimatedCost, urls: urls.length < 2 ? undefined : urls });
+	return { ...item, json: { ...item.json, [key]: { ...detailsOf(item.json), ...added } } };
 }

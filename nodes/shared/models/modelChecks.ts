@@ -143,8 +143,8 @@ export class Checker {
 	}
 
 	private find(models: ModelRecord[], name: string): Listed {
-		const known = this.listed.get(name);
-		if (known !== undefined) return known;
+		const earlier = this.listed.get(name);
+		if (earlier !== undefined) return earlier;
 		const record = models.find(({ model }) => model === name);
 		const able =
 			record === undefined ? models.filter((other) => suits(other, MODE_OF[this.taskType])) : [];

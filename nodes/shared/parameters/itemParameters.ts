@@ -181,7 +181,7 @@ export class ValueReader {
 	): T | undefined {
 		const value = this.value(name);
 		if (isEmpty(value)) return undefined;
-		const choice = choices.find((known) => known.toLowerCase() === wordOf(value));
+		const choice = choices.find((one) => one.toLowerCase() === wordOf(value));
 		if (choice !== undefined) return choice;
 		throw this.invalid(label, `one of ${choices.join(', ')}`, value);
 	}
@@ -259,10 +259,10 @@ export class ItemParameters extends ValueReader {
 	 * @returns the same object for all items if the parameter has no expression: don't change it
 	 */
 	override value(name: string, fallback: unknown = null): unknown {
-		const known = parameterReaders.get(this.context) ?? new Map();
-		parameterReaders.set(this.context, known);
-		const read = known.get(name) ?? this.parameterReader(name, fallback);
-		known.set(name, read);
+		const readers = parameterReaders.get(this.context) ?? new Map();
+		parameterReaders.set(this.context, readers);
+		const read = readers.get(name) ?? this.parameterReader(name, fallback);
+		readers.set(name, read);
 		return read(this);
 	}
 

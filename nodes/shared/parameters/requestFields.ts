@@ -71,20 +71,20 @@ export function sendable(item: ValueReader, source: string, fields: JsonObject):
  * that the user means.
  *
  * @param what name of the setting in the message
- * @param places by place, its value; empty where it isn't set
+ * @param values by place, its value; empty where it isn't set
  * @throws NodeOperationError that names two of the places
  */
 export function refuseSecond(
 	item: ValueReader,
 	what: string,
-	places: Record<string, unknown>,
+	values: Record<string, unknown>,
 ): void {
-	const [first, ...others] = Object.entries(places).filter(([, value]) => !isEmpty(value));
+	const [first, ...others] = Object.entries(values).filter(([, value]) => !isEmpty(value));
 	// The number 2 and the text "2" are the same.
 	const plain = (value: unknown): string => String(JSON.stringify(value)).replaceAll('"', '');
 	const other = others.find(([, value]) => plain(value) !== plain(first?.[1]));
 	if (first === undefined || other === undefined) return;
-	const [one, two] = [first, other].map(([place, value]) => `${quoted(value)} by ${place}`);
+	const [one, two] = [first, other].map(([name, value]) => `${quoted(value)} by ${name}`);
 	throw item.refusal(`The ${what} is set twice: to ${one}, and to ${two}`, 'Set it in one place.');
 }
 

@@ -12,7 +12,7 @@ import { readMessage, type Turn } from '../../../gateway/messages';
 import { laterBill, sumOfBills, type Bill } from '../../../util/bill';
 import { rounded } from '../../../util/amount';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
-import type { UnreturnedPayment } from '../run/itemFacts';
+import type { UnreturnedPayment } from '../run/knownItems';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { counted } from '../../../util/text';

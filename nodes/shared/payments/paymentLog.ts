@@ -8,11 +8,11 @@ import {
 	type Settled,
 } from '../../../gateway';
 import {
-	type ItemFacts,
+	type ItemDetails,
 	type KnownItems,
 	type Recovered,
 	type UnreturnedPayment,
-} from '../run/itemFacts';
+} from '../run/knownItems';
 import type { RequestFacts } from '../run/requestFacts';
 import { isTool, runIndexOf } from '../run/runContext';
 import {
@@ -357,7 +357,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	}
 
 	/** @see KnownItems */
-	itemFacts(itemIndex: number): ItemFacts {
+	itemDetails(itemIndex: number): ItemDetails {
 		const paid = this.assigned.get(itemIndex)?.result;
 		const named = paid ?? this.paymentsOf(itemIndex).at(-1)?.result;
 		const { task, unknown, images = [] } = named ?? {};

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { withoutUndefined } from '../../../util/json';
-import { detailsOf } from './itemFacts';
+import { detailsOf } from './knownItems';
 
 /**
  * Fields of an input item that aren't copied: those that the image nodes return, which would seem to

@@ -6,7 +6,7 @@ import type {
 	NodeOperationError,
 } from 'n8n-workflow';
 import { counted } from '../../../util/text';
-import { agentText, detailsOf, type KnownItems } from './itemFacts';
+import { agentText, detailsOf, type KnownItems } from './knownItems';
 import { isFailed } from './nodeErrors';
 import { isTool } from './runContext';
 import { type Charged, readCharged } from '../../../gateway';

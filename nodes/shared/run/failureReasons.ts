@@ -1,11 +1,11 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { withoutTries } from '../../../gateway';
 import { nonEmptyString } from '../../../util/json';
-import { detailsOf } from './itemFacts';
+import { detailsOf } from './knownItems';
 import { isFailed } from './nodeErrors';
 
 /** What an error names of its own item. */
-interface OwnFacts {
+interface OwnTexts {
 	taskId?: unknown;
 	url?: unknown;
 	requestId?: unknown;
@@ -24,7 +24,7 @@ const PAUSE =
  * What happened, by an error's message: the same for all items that failed alike. The number of
  * tries, a pause, and the IDs and the address of the item aren't part of it.
  */
-export function reasonIn(message: string, { taskId, url, requestId }: OwnFacts = {}): string {
+export function reasonIn(message: string, { taskId, url, requestId }: OwnTexts = {}): string {
 	const own = [taskId, url, requestId].flatMap((text) => nonEmptyString(text) ?? []);
 	return own
 		.reduce((text, part) => text.replaceAll(part, '…'), withoutTries(message))

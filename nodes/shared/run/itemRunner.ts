@@ -2,7 +2,7 @@ import type { INode, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError, RunEnded } from '../../../gateway';
 import { capital } from '../../../util/text';
-import { FREE_ITEMS, type KnownItems } from './itemFacts';
+import { FREE_ITEMS, type KnownItems } from './knownItems';
 import { describeUnreturned, failedItem, nodeError, problemOf, rowNamesOf } from './nodeErrors';
 import { reasonIn } from './failureReasons';
 import type { Run } from './runContext';
@@ -151,7 +151,7 @@ export function resultOfFailure(
 	known: KnownItems,
 ): INodeExecutionData[] {
 	const { items, error: told } = known.recover?.(error, itemIndex) ?? { error };
-	return items ?? [failedItem(node, told, itemIndex, known.itemFacts(itemIndex))];
+	return items ?? [failedItem(node, told, itemIndex, known.itemDetails(itemIndex))];
 }
 
 /** The most lines in an error of several items. */

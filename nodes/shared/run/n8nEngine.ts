@@ -68,10 +68,10 @@ export function subWorkflow(
 		typeVersion: 1.1,
 		parameters: { inputSource: 'passthrough' },
 	});
-	const placed = [start, ...nodes].map(
+	const positioned = [start, ...nodes].map(
 		(node, index): INode => ({ ...node, position: [200 * index, 0] }),
 	);
-	if (note !== undefined) placed.push({ ...sticky(note), position: [0, -NOTE.height - 40] });
+	if (note !== undefined) positioned.push({ ...sticky(note), position: [0, -NOTE.height - 40] });
 	const all = { [START]: [[nodes[0]?.name ?? '']], ...wires };
 	const to = (node: string) => ({ node, type: n8n.NodeConnectionTypes.Main, index: 0 });
 	const connections = Object.fromEntries(
@@ -83,7 +83,7 @@ export function subWorkflow(
 	const code: Partial<IWorkflowBase> = {
 		name,
 		active: false,
-		nodes: placed,
+		nodes: positioned,
 		connections,
 		settings,
 	};

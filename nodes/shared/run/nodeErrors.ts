@@ -4,7 +4,12 @@ import { withoutDataUrls } from '../../../util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { capital, counted, escapeHtml, quote, LONGEST_EXCERPT } from '../../../util/text';
 import { type Charged, GatewayError, hasCode, mostCharged, type Problem } from '../../../gateway';
-import { FREE_ITEMS, type ItemFacts, type KnownItems, type UnreturnedPayment } from './itemFacts';
+import {
+	FREE_ITEMS,
+	type ItemDetails,
+	type KnownItems,
+	type UnreturnedPayment,
+} from './knownItems';
 import { rowName } from './rowNames';
 
 /**
@@ -37,12 +42,12 @@ const chargedBy = (error: unknown): Charged =>
 	error instanceof GatewayError ? error.charged : new GatewayError(problemOf(error)).charged;
 
 /** The details of an error: what it says itself, and what is known of its item. */
-function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
+function detailsFor(error: unknown, ofItem: ItemDetails): JsonObject {
 	const other = { message: undefined, description: undefined, isAnswered: undefined };
 	const own = { ...problemOf(error), ...other };
-	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, usage, url } = facts;
-	const { cost, costCurrency, requestId } = facts;
-	const charged = mostCharged([facts.charged, chargedBy(error)]);
+	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, usage, url } = ofItem;
+	const { cost, costCurrency, requestId } = ofItem;
+	const charged = mostCharged([ofItem.charged, chargedBy(error)]);
 	return withoutUndefined({
 		charged,
 		taskId,
@@ -68,11 +73,11 @@ export function failedItem(
 	node: INode,
 	error: unknown,
 	itemIndex: number,
-	facts: ItemFacts,
+	ofItem: ItemDetails,
 ): INodeExecutionData {
 	const { message, description } = problemOf(error);
 	const advice = description === '' ? {} : { description };
-	const details = { ...detailsFor(error, facts), ...advice } as IDataObject;
+	const details = { ...detailsFor(error, ofItem), ...advice } as IDataObject;
 	return {
 		json: { error: message, [keyOfDetails(node)]: details },
 		pairedItem: { item: itemIndex },
@@ -121,9 +126,9 @@ type NameOfRow = (itemIndex: number) => string;
 
 /** The names of input items by what is known of them. */
 export const rowNamesOf =
-	(known: Pick<KnownItems, 'itemFacts'> | undefined): NameOfRow =>
+	(known: Pick<KnownItems, 'itemDetails'> | undefined): NameOfRow =>
 	(itemIndex) =>
-		rowName(itemIndex, known?.itemFacts(itemIndex).prompt);
+		rowName(itemIndex, known?.itemDetails(itemIndex).prompt);
 
 /**
  * The same payments as lines for a person, under a heading for each kind; empty if there are none.
@@ -241,7 +246,7 @@ export function nodeError(
 	const own =
 		known === undefined
 			? { ...details, httpCode, outcome: outcomeOf(error) }
-			: detailsFor(error, factsOfRun(known, itemIndex));
+			: detailsFor(error, detailsOfRun(known, itemIndex));
 	Object.assign(made.context, {
 		details: withoutUndefined({ ...own, paid: paid.length === 0 ? undefined : paid }),
 		...(html === advice ? {} : { descriptionTemplate: html }),
@@ -249,10 +254,10 @@ export function nodeError(
 	return made;
 }
 
-/** The facts of the item that ends a run, with the charge of all items. */
-function factsOfRun(known: KnownItems, itemIndex?: number): ItemFacts {
+/** The details of the item that ends a run, with the charge of all items. */
+function detailsOfRun(known: KnownItems, itemIndex?: number): ItemDetails {
 	const only = known.count === 1 ? 0 : undefined;
 	const own = itemIndex ?? only;
 	const charges = Array.from({ length: known.count }, (_, index) => known.chargeOf(index));
-	return { ...(own === undefined ? {} : known.itemFacts(own)), charged: mostCharged(charges) };
+	return { ...(own === undefined ? {} : known.itemDetails(own)), charged: mostCharged(charges) };
 }

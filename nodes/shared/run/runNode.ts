@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { digestOf } from '../../../util/digest';
 import { describeFailure, withAdvice, withFailures } from './failedOutput';
-import { FREE_ITEMS, type KnownItems } from './itemFacts';
+import { FREE_ITEMS, type KnownItems } from './knownItems';
 import { resultOfFailure } from './itemRunner';
 import { finalError } from './nodeErrors';
 import { notesOf } from './n8nEngine';

@@ -3,7 +3,7 @@ import { mostCharged, type Problem } from '../../../gateway';
 import { withoutUndefined } from '../../../util/json';
 import { startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
-import { type KnownItems, type UnreturnedPayment } from './itemFacts';
+import { type KnownItems, type UnreturnedPayment } from './knownItems';
 import { problemOf } from './nodeErrors';
 
 /** The node whose output is the list of what a stopped run leaves. */
@@ -48,7 +48,7 @@ export async function reportStopped(
 	const workflow = subWorkflow(name, [list], {}, settings);
 	const input = context.getInputData();
 	const items = paid.map((payment) => {
-		const { model, prompt, charged: told } = known.itemFacts(payment.item);
+		const { model, prompt, charged: told } = known.itemDetails(payment.item);
 		// A request in progress isn't recorded yet.
 		const charged = mostCharged([told, payment.outcome === 'unknown' ? 'maybe' : 'no']);
 		const fields = copiedFields(input[payment.item]?.json ?? {});

@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { UniqueNames } from '../../../util/fileName';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
-import { detailsOf } from './itemFacts';
+import { detailsOf } from './knownItems';
 import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { describeReasons } from './failureReasons';

@@ -58,8 +58,8 @@ const isBilled = ({ cost }: Bill, _: number, all: Bill[]): boolean =>
 /** The estimated cost of requests together; undefined if no price is known. */
 export function sumOf(requests: Array<RequestFacts | undefined>): number | undefined {
 	const costs = requests.flatMap((facts) => facts?.estimatedCost ?? []);
-	const known = costs.filter((cost) => cost >= 0);
-	return known.length === 0 ? undefined : rounded(known.reduce((sum, cost) => sum + cost, 0));
+	const priced = costs.filter((cost) => cost >= 0);
+	return priced.length === 0 ? undefined : rounded(priced.reduce((sum, cost) => sum + cost, 0));
 }
 
 /**

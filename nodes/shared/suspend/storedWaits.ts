@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError, type Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
-import type { ItemFacts } from '../run/itemFacts';
+import type { ItemDetails } from '../run/knownItems';
 import type { RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
@@ -132,9 +132,9 @@ export function itemsMeanwhile(
 	return failOpen(context, { plan, entries }, error).map(({ done }, itemIndex) =>
 		(done?.items ?? []).map((item) => {
 			if (item.binary === undefined) return item;
-			const { taskId, taskType, status, model, prompt, url } = item.json as Partial<ItemFacts>;
-			const facts = { charged: 'yes', taskId, taskType, status, model, prompt, url } as const;
-			const { json } = failedItem(node, error, itemIndex, facts);
+			const { taskId, taskType, status, model, prompt, url } = item.json as Partial<ItemDetails>;
+			const ofItem = { charged: 'yes', taskId, taskType, status, model, prompt, url } as const;
+			const { json } = failedItem(node, error, itemIndex, ofItem);
 			const fields = plan.errorOutput ? {} : item.json;
 			return { json: { ...fields, ...json }, pairedItem: { item: itemIndex } };
 		}),
@@ -166,7 +166,7 @@ export function failOpen(
 	const known = knownWaits(entries);
 	return entries.map(({ wait, done }, itemIndex) => {
 		if (done !== undefined || wait === undefined) return { done };
-		const item = failedItem(context.getNode(), error, itemIndex, known.itemFacts(itemIndex));
+		const item = failedItem(context.getNode(), error, itemIndex, known.itemDetails(itemIndex));
 		const json = { ...fieldsOfFailed(plan, wait), ...item.json };
 		return { done: { items: [{ ...item, json }] } };
 	});

@@ -12,7 +12,7 @@ import {
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import { attempt, tolerant } from '../parameters/attempt';
 import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
-import { detailsOf, fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
+import { detailsOf, fieldsOf, type ItemDetails, type KnownItems } from '../run/knownItems';
 import type { RequestFacts } from '../run/requestFacts';
 
 /**
@@ -24,16 +24,19 @@ import type { RequestFacts } from '../run/requestFacts';
  */
 function readTaskReference(item: ItemParameters): Task {
 	const fields = fieldsOf(item.input?.json);
-	const { taskType: known, submittedAt: at, taskId: id } = fields;
+	const { submittedAt: at, taskId: id } = fields;
 	const taskId = readTaskId(item);
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
-	const isKnown = known === 'generation' || known === 'edit';
-	const taskType = chosen === 'auto' ? (isKnown ? known : undefined) : chosen;
+	const taskType = chosen === 'auto' ? taskTypeIn(fields) : chosen;
 	// The item may be that of another task than the one chosen here.
 	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? fields : {};
 	const mentioned = [alsoNamed].flat().flatMap((text) => nonEmptyString(text) ?? []);
 	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned };
+}
+
+function taskTypeIn({ taskType }: IDataObject): Task['taskType'] {
+	return taskType === 'generation' || taskType === 'edit' ? taskType : undefined;
 }
 
 function readTaskId(item: ItemParameters): string {
@@ -75,7 +78,7 @@ function adviceWithoutId({ input }: ItemParameters): string {
 }
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
-function knownFacts(item: ItemParameters): RequestFacts {
+function factsOfInput(item: ItemParameters): RequestFacts {
 	const fields = fieldsOf(item.input?.json);
 	const { model, prompt, parameters, estimatedCost, pricePerImage } = fields;
 	return {
@@ -84,7 +87,7 @@ function knownFacts(item: ItemParameters): RequestFacts {
 		parameters: isJsonObject(parameters) ? shownParameters(parameters) : undefined,
 		estimatedCost: amount(estimatedCost),
 		pricePerImage: amount(pricePerImage),
-		...knownBill(fields),
+		...billOfInput(fields),
 	};
 }
 
@@ -92,10 +95,10 @@ function knownFacts(item: ItemParameters): RequestFacts {
  * The bill in an item of this package. One without the fields that only these have may come from a
  * table, in which a cost is anything.
  */
-function knownBill({ cost, costCurrency, submittedAt, charged }: IDataObject): Bill {
-	const known = submittedAt === undefined && charged === undefined ? undefined : amount(cost);
-	if (known === undefined) return {};
-	return { cost: known, costCurrency: nonEmptyString(costCurrency)?.slice(0, LONGEST_CURRENCY) };
+function billOfInput({ cost, costCurrency, submittedAt, charged }: IDataObject): Bill {
+	const billed = submittedAt === undefined && charged === undefined ? undefined : amount(cost);
+	if (billed === undefined) return {};
+	return { cost: billed, costCurrency: nonEmptyString(costCurrency)?.slice(0, LONGEST_CURRENCY) };
 }
 
 /** In characters. */
@@ -105,23 +108,21 @@ const LONGEST_CURRENCY = 20;
  * What is known of an item of Image Wait or Image Task before its task is polled: also where its
  * parameters can't be read, and where it comes from an error output.
  */
-function inputFacts(item: ItemParameters): ItemFacts {
+function detailsOfInput(item: ItemParameters): ItemDetails {
 	const fields = fieldsOf(item.input?.json);
 	const id = nonEmptyString(fields.taskId);
 	const taskId = attempt(() => readTaskId(item)) ?? id;
-	const { taskType } = fields;
-	const isKnown = taskType === 'generation' || taskType === 'edit';
 	return {
 		charged: chargeOfInput(item.input?.json ?? {}),
 		taskId,
-		taskType: isKnown ? taskType : undefined,
+		taskType: taskTypeIn(fields),
 		// The item may be that of another task than the one chosen.
 		status: taskId === id ? nonEmptyString(fields.status) : undefined,
 		statusUrl: taskId === id ? nonEmptyString(fields.statusUrl) : undefined,
 		model: nonEmptyString(fields.model),
 		prompt: nonEmptyString(fields.prompt),
 		estimatedCost: amount(fields.estimatedCost),
-		...knownBill(fields),
+		...billOfInput(fields),
 		requestId: nonEmptyString(fields.requestId),
 		url: taskId === undefined ? nonEmptyString(fields.url) : undefined,
 	};
@@ -137,12 +138,12 @@ export function chargeOfInput(json: IDataObject): Charged {
 export function knownTaskItems(context: IExecuteFunctions): KnownItems {
 	const input = context.getInputData();
 	const chargeOf = (itemIndex: number): Charged => chargeOfInput(input[itemIndex]?.json ?? {});
-	const read = tolerant(context, inputFacts);
-	const itemFacts = (itemIndex: number): ItemFacts => ({
+	const read = tolerant(context, detailsOfInput);
+	const itemDetails = (itemIndex: number): ItemDetails => ({
 		charged: chargeOf(itemIndex),
 		...read(itemIndex),
 	});
-	return { count: input.length, isPaying: false, chargeOf, itemFacts };
+	return { count: input.length, isPaying: false, chargeOf, itemDetails };
 }
 
 /** A task of an input item. */
@@ -158,7 +159,7 @@ export interface TaskOfItem {
  */
 export const readTask = (item: ItemParameters): TaskOfItem => ({
 	task: readTaskReference(item),
-	facts: knownFacts(item),
+	facts: factsOfInput(item),
 	target: readTarget(item),
 });
 
@@ -180,7 +181,7 @@ export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined
 		const advice = "Correct the field 'url' in the node before this one.";
 		throw item.invalid('url', 'a web address', url, advice);
 	}
-	return { url, facts: knownFacts(item), target: readTarget(item) };
+	return { url, facts: factsOfInput(item), target: readTarget(item) };
 }
 
 /** An address of the web, without a scheme, or with the image itself. */

@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { type Charged, type Task, taskKey, type WaitFor } from '../../../gateway';
 import { withoutUndefined } from '../../../util/json';
-import { fieldsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
+import { fieldsOf, type ItemDetails, type KnownItems } from '../run/knownItems';
 import type { RequestFacts } from '../run/requestFacts';
 import type { TaskOfItem } from './taskReference';
 
@@ -46,9 +46,9 @@ export function distinctWaits(waits: TaskWait[]): TaskWait[] {
 	return waits.filter(({ task: { taskId, taskType } }) => {
 		const types = typesOf.get(taskId) ?? new Set();
 		const isAny = types.has(undefined) || (taskType === undefined && types.size > 0);
-		const isKnown = isAny || types.has(taskType);
+		const isRepeated = isAny || types.has(taskType);
 		typesOf.set(taskId, types.add(taskType));
-		return !isKnown;
+		return !isRepeated;
 	});
 }
 
@@ -57,16 +57,16 @@ export function distinctWaits(waits: TaskWait[]): TaskWait[] {
  * type is for any task with its ID.
  */
 export function sharePrices(waits: TaskWait[]): void {
-	const known = new Map<string, Map<Task['taskType'], RequestFacts>>();
+	const byTask = new Map<string, Map<Task['taskType'], RequestFacts>>();
 	for (const { task, facts } of waits) {
 		if (facts.estimatedCost === undefined && facts.pricePerImage === undefined) continue;
-		const ofTask = known.get(task.taskId) ?? new Map<Task['taskType'], RequestFacts>();
+		const ofTask = byTask.get(task.taskId) ?? new Map<Task['taskType'], RequestFacts>();
 		if (!ofTask.has(task.taskType)) ofTask.set(task.taskType, facts);
-		known.set(task.taskId, ofTask);
+		byTask.set(task.taskId, ofTask);
 	}
 	for (const wait of waits) {
 		const { taskId, taskType } = wait.task;
-		const ofTask = known.get(taskId);
+		const ofTask = byTask.get(taskId);
 		const [any] = taskType === undefined ? (ofTask?.values() ?? []) : [];
 		const { estimatedCost, pricePerImage } =
 			any ?? ofTask?.get(taskType) ?? ofTask?.get(undefined) ?? {};
@@ -97,7 +97,7 @@ export function listTasks(entries: WaitEntry[]) {
 
 /** What the waits of items tell about them, where the executions that continue them fail. */
 export function knownWaits(entries: WaitEntry[]): KnownItems {
-	const itemFacts = (itemIndex: number): ItemFacts => {
+	const itemDetails = (itemIndex: number): ItemDetails => {
 		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
 		const { model, prompt, estimatedCost, cost, costCurrency } = facts ?? {};
 		const { taskId, taskType, status, statusUrl } = task ?? {};
@@ -107,8 +107,8 @@ export function knownWaits(entries: WaitEntry[]): KnownItems {
 	return {
 		count: entries.length,
 		isPaying: false,
-		chargeOf: (itemIndex) => itemFacts(itemIndex).charged,
-		itemFacts,
+		chargeOf: (itemIndex) => itemDetails(itemIndex).charged,
+		itemDetails,
 		listUnreturned: () => listTasks(entries),
 		// Not by the node of the user, which may have paid for them, and would again.
 		rescue: 'Give the IDs to Image Wait or Image Task.',

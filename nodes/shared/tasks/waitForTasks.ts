@@ -11,7 +11,7 @@ import { laterBill, sumOfBills } from '../../../util/bill';
 import { afterColon } from '../../../util/text';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
-import type { KnownItems } from '../run/itemFacts';
+import type { KnownItems } from '../run/knownItems';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
 import { addBill, addImages, sumOf } from '../run/tally';
@@ -161,8 +161,8 @@ async function finishedItems(
 	}
 	const bill = laterBill(state, facts);
 	const { requestId } = state;
-	const known = { ...facts, ...bill, created, usage, taskId, taskType, status, requestId };
-	return await imageItems(run, images, { ...known, model: known.model ?? model }, target);
+	const shown = { ...facts, ...bill, created, usage, taskId, taskType, status, requestId };
+	return await imageItems(run, images, { ...shown, model: shown.model ?? model }, target);
 }
 
 /** The output item of an image that an input item names in place of a task. */

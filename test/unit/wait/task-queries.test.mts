@@ -6,7 +6,7 @@ const LONG = 'task_0123456789';
 const edit = { taskId: LONG, taskType: 'edit' as const };
 
 const queries = (...[task, ...more]: Parameters<typeof planTaskQueries>) =>
-	planTaskQueries(task, ...more).map(({ plan, place }) => `${place} ${plan.path}`);
+	planTaskQueries(task, ...more).map(({ plan, where }) => `${where} ${plan.path}`);
 
 describe('the addresses of a task', () => {
 	test('of known kind: its own path, that of the other kind, and those of other gateways', () => {

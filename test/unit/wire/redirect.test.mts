@@ -3,7 +3,7 @@ import {
 	planGeneration,
 	planTaskQuery,
 } from '../../../gateway/protocol/requestPlan.js';
-import { redirectTarget } from '../../../gateway/wire/redirect.js';
+import { redirectUrl } from '../../../gateway/wire/redirect.js';
 import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { response } from '../virtual-gateway.mjs';
 
@@ -16,7 +16,7 @@ const to = (location: string, httpCode = 307) =>
 	response(httpCode, {}, { location }) as HttpResponse;
 
 test.each([301, 302, 303, 307, 308])('a poll follows a %d within the gateway', (httpCode) => {
-	expect(redirectTarget(get, to('/api/v1/other', httpCode), asked, HOME)).toBe(
+	expect(redirectUrl(get, to('/api/v1/other', httpCode), asked, HOME)).toBe(
 		'https://gateway.example/api/v1/other',
 	);
 });
@@ -28,18 +28,18 @@ test.each([
 	[307, true],
 	[308, true],
 ])('a paid request after a %d is followed: %s', (httpCode, followed) => {
-	const target = redirectTarget(post, to('/api/v1/other', httpCode), asked, HOME);
+	const target = redirectUrl(post, to('/api/v1/other', httpCode), asked, HOME);
 	expect(target !== undefined).toBe(followed);
 });
 
 test.each([307, 308])('a paid request after a %d to a result is not sent there', (httpCode) => {
 	for (const location of ['/api/v1/images/generations/t1', '/api/v1/tasks/t1']) {
-		expect(redirectTarget(post, to(location, httpCode), asked, HOME)).toBeUndefined();
+		expect(redirectUrl(post, to(location, httpCode), asked, HOME)).toBeUndefined();
 	}
 });
 
 test.each([200, 300, 304, 305, 306, 400, 500])('%d is no redirect', (httpCode) => {
-	expect(redirectTarget(get, to('/api/v1/other', httpCode), asked, HOME)).toBeUndefined();
+	expect(redirectUrl(get, to('/api/v1/other', httpCode), asked, HOME)).toBeUndefined();
 });
 
 test.each([
@@ -51,14 +51,14 @@ test.each([
 	asked,
 	't1',
 ])('nothing is followed to %j', (location) => {
-	expect(redirectTarget(get, to(location), asked, HOME)).toBeUndefined();
+	expect(redirectUrl(get, to(location), asked, HOME)).toBeUndefined();
 });
 
 test('nothing is followed without an address', () => {
 	const image = 'https://cdn.example/1.png#fragment';
 	const plan = planDownload(image);
-	expect(redirectTarget(plan, response(302) as HttpResponse, image, HOME)).toBeUndefined();
-	expect(redirectTarget(get, response(307) as HttpResponse, asked, HOME)).toBeUndefined();
+	expect(redirectUrl(plan, response(302) as HttpResponse, image, HOME)).toBeUndefined();
+	expect(redirectUrl(get, response(307) as HttpResponse, asked, HOME)).toBeUndefined();
 });
 
 test.each([
@@ -67,7 +67,7 @@ test.each([
 	['data:image/png;base64,AAAA', false],
 	['xhttps://images.example/1.png', false],
 ])('a download, which carries no key, is followed to %j: %s', (location, followed) => {
-	const target = redirectTarget(
+	const target = redirectUrl(
 		planDownload('https://a/1.png'),
 		to(location),
 		'https://a/1.png',

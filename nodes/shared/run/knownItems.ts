@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../../util/json';
 import type { RequestFacts } from './requestFacts';
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
-export interface ItemFacts
+export interface ItemDetails
 	extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost' | 'cost' | 'costCurrency'> {
 	charged: Charged;
 	taskId?: string;
@@ -51,17 +51,17 @@ export interface Recovered {
 
 /**
  * The items of a node, as they are known from before the credential and the parameters are read. All
- * that fails takes its facts from here, wherever it fails.
+ * that fails takes its details from here, wherever it fails.
  */
 export interface KnownItems {
 	/** The number of input items. */
 	readonly count: number;
 	/** Whether what the node sends is charged; to get a task isn't, whatever the task has cost. */
 	readonly isPaying: boolean;
-	/** Whether an item was charged, as in its facts. */
+	/** Whether an item was charged, as in its details. */
 	chargeOf(itemIndex: number): Charged;
 	/** Never throws. */
-	itemFacts(itemIndex: number): ItemFacts;
+	itemDetails(itemIndex: number): ItemDetails;
 	/** The payments whose results haven't been returned, for the error that ends a run. */
 	listUnreturned?(): UnreturnedPayment[];
 	/** How a person gets these results without paying again. */
@@ -81,7 +81,7 @@ export const FREE_ITEMS: KnownItems = {
 	count: 0,
 	isPaying: false,
 	chargeOf: () => 'no',
-	itemFacts: () => ({ charged: 'no' }),
+	itemDetails: () => ({ charged: 'no' }),
 };
 
 /**

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../util/json';
 import { counted } from '../../util/text';
 
 /** What the messages of a run have taken. */
-export interface MessageTally {
+export interface MessageCounts {
 	/** The messages of this try. */
 	messages: number;
 	/** Whether the gateway has told any tokens. */
@@ -17,7 +17,7 @@ export interface MessageTally {
 	bills: Bill[];
 }
 
-export const newTally = (): MessageTally => ({
+export const newCounts = (): MessageCounts => ({
 	messages: 0,
 	hasUsage: false,
 	inputTokens: 0,
@@ -27,21 +27,21 @@ export const newTally = (): MessageTally => ({
 });
 
 /** Adds the response to a message. */
-export function addMessage(tally: MessageTally, message: JsonObject, bill: Bill): void {
-	tally.messages += 1;
-	tally.bills = sumOfBills([...tally.bills, bill]);
+export function addMessage(counts: MessageCounts, message: JsonObject, bill: Bill): void {
+	counts.messages += 1;
+	counts.bills = sumOfBills([...counts.bills, bill]);
 	const { usage, thinkingTokens = 0 } = readMessage(message) ?? {};
 	if (usage === undefined) return;
 	const { promptTokens, completionTokens } = readUsage(usage, thinkingTokens);
-	tally.hasUsage = true;
-	tally.inputTokens += promptTokens;
-	tally.outputTokens += completionTokens;
-	tally.thinkingTokens += Math.max(0, thinkingTokens);
+	counts.hasUsage = true;
+	counts.inputTokens += promptTokens;
+	counts.outputTokens += completionTokens;
+	counts.thinkingTokens += Math.max(0, thinkingTokens);
 }
 
 /** The parts of the line that says what a run has done. */
-export function describeMessages(tally: MessageTally): string[] {
-	const { messages, hasUsage, inputTokens, outputTokens, thinkingTokens, bills } = tally;
+export function describeMessages(counts: MessageCounts): string[] {
+	const { messages, hasUsage, inputTokens, outputTokens, thinkingTokens, bills } = counts;
 	const thinking = thinkingTokens > 0 ? ` (${thinkingTokens} for thinking)` : '';
 	return [
 		counted(messages, 'message'),
