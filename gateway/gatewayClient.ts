@@ -8,7 +8,7 @@ import { openLimiter } from './pace/accountRates';
 import { Client } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
-import { pay, type Payer } from './pay';
+import { createPayer, pay, type Payer } from './pay';
 import { accountOf, type Account } from './protocol/account';
 import { GatewayError } from './protocol/gatewayError';
 import { fingerprintOf, orderOf, type Order } from './protocol/imageOrder';
@@ -55,6 +55,11 @@ export interface Ports<Key> {
 	/** False for a client that only reads the public model list. */
 	needsKey?: boolean;
 }
+
+/** How to generate images: with the key of the payment, unless there is no journal that knows one. */
+type GenerateOptions<Key> = { asynchronous?: boolean } & ([Key] extends [undefined]
+	? { key?: undefined }
+	: { key: Key });
 
 const LIMITS: RunLimits = { concurrency: 10, timeoutMs: 300_000, maxResponseBytes: 64 * MB };
 const POLL_INTERVAL_MS = 3000;
@@ -157,10 +162,8 @@ export class Gateway<Key = undefined> {
 	 * @returns the images, or the task that has to be waited for
 	 * @throws GatewayError as `pay`
 	 */
-	async generate(
-		request: ImageRequest,
-		{ key, asynchronous = false }: { key?: Key; asynchronous?: boolean } = {},
-	): Promise<Receipt> {
+	async generate(request: ImageRequest, options: GenerateOptions<Key>): Promise<Receipt> {
+		const { key, asynchronous }: { key?: Key; asynchronous?: boolean } = options;
 		return await this.pay(this.order('generation', request, { asynchronous }), key as Key);
 	}
 
@@ -174,7 +177,8 @@ export class Gateway<Key = undefined> {
 		const { client } = this;
 		const isUsual = own.requests === undefined && own.read === undefined;
 		const sendOnce = isUsual ? this.sendOnce : this.createSendOnce(own);
-		return { client, requests, sendOnce, idempotencyHeader: this.account.idempotencyHeader };
+		const { idempotencyHeader } = this.account;
+		return createPayer({ client, requests, sendOnce, idempotencyHeader });
 	}
 
 	/** Tells which tasks will be waited for, or looked at. Finished ones count among them. */

@@ -7,7 +7,7 @@ import {
 	unusableProblem,
 	withTaskId,
 } from './errors/paymentErrors';
-import type { Journal } from './journal';
+import { UNRECORDED, type Journal } from './journal';
 import type { Client } from './pace/client';
 import { GatewayError, hasCode, unknownOutcome, type Problem } from './protocol/gatewayError';
 import { withIdempotencyKey } from './protocol/idempotency';
@@ -24,13 +24,22 @@ import type { Requests } from './wire/inFlight';
 import type { SendOnce } from './wire/sendOnce';
 
 /** What sends a paid request: the client of a run, and how it makes an attempt. */
-export interface Payer {
+interface Sender {
 	client: Pick<Client, 'requestPaid'>;
 	sendOnce: SendOnce;
 	requests: Pick<Requests, 'arriving'>;
 	/** The name of the header by which the gateway knows a payment, if it does. */
 	idempotencyHeader?: string;
 }
+
+const SENDER = Symbol('sender');
+
+/** What sends the paid requests of a run. Only `pay` sees what is inside, so nobody else sends with it. */
+export interface Payer {
+	readonly [SENDER]: Sender;
+}
+
+export const createPayer = (sender: Sender): Payer => ({ [SENDER]: sender });
 
 /**
  * What an earlier request was paid for.
@@ -44,16 +53,36 @@ export function paidBefore<Key, R>(journal: Journal<Key, R>, key: Key): R | unde
 	return before?.receipt;
 }
 
+/** The payments in progress, by the journals and keys that know them. */
+const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
+
 /**
  * Sends a paid request, unless the journal has what an earlier one was paid for. There is no other way to
- * send one. What may have been charged is only sent again with the key by which the gateway knows it.
+ * send one. One with the key of a payment in progress waits for its end. What may have been charged is
+ * only sent again with the key by which the gateway knows it.
  *
  * @param read reads the receipt in a response; undefined if it contains nothing usable
  * @throws GatewayError, with the code `outcomeUnknown` if the request may have been charged; RunEnded if
  *   the run ends before: then the request stays begun
  */
 export async function pay<Key, R>(
-	{ client, sendOnce, requests, idempotencyHeader = '' }: Payer,
+	payer: Payer,
+	journal: Journal<Key, R>,
+	key: Key,
+	plan: PaidPlan,
+	read: (response: GoodResponse) => R | undefined,
+): Promise<R> {
+	if (journal === UNRECORDED) return await payOnce(payer[SENDER], journal, key, plan, read);
+	const running = inProgress.get(journal) ?? new Map<Key, Promise<unknown>>();
+	inProgress.set(journal, running);
+	while (running.has(key)) await running.get(key)?.catch(() => undefined);
+	const payment = payOnce(payer[SENDER], journal, key, plan, read);
+	running.set(key, payment);
+	return await payment.finally(() => running.delete(key));
+}
+
+async function payOnce<Key, R>(
+	{ client, sendOnce, requests, idempotencyHeader = '' }: Sender,
 	journal: Journal<Key, R>,
 	key: Key,
 	given: PaidPlan,

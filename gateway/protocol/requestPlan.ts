@@ -53,9 +53,9 @@ export interface RequestPlan {
 }
 
 /** A request that is charged: only `pay` sends it. */
-export type PaidPlan = RequestPlan & { paid: true };
-/** A request that is free. */
-export type FreePlan = RequestPlan & { paid: false };
+export type PaidPlan = RequestPlan & { method: 'POST'; paid: true };
+/** A request that is free. By its method too, so that no paid one becomes free by its name. */
+export type FreePlan = RequestPlan & { method: 'GET'; paid: false };
 
 /** The parts of a multipart form in the order of sending: fields, then files. */
 export interface FormBody {

@@ -57,6 +57,9 @@ test.each(['example.mts', 'journal.mts'])('%s compiles, with the ports', (name) 
 test('a paid plan that does not go through the journal does not compile', () => {
 	expect(errorsIn('refused.mts')).toEqual([
 		expect.stringMatching(/'PaidPlan' is not assignable to parameter of type 'FreePlan'/),
+		expect.stringMatching(/'"POST"' is not assignable to type '"GET"'/),
+		expect.stringMatching(/'sendOnce' does not exist on type 'Payer'/),
+		expect.stringMatching(/'key' is missing/),
 	]);
 });
 
@@ -74,8 +77,22 @@ test('the ten lines generate an image over fetch', async () => {
 	expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);
 });
 
-test('a journal gives what was paid for, and nothing is sent again', async () => {
+test.each([
+	['one after the other', (text: string) => text],
+	[
+		'at once',
+		(text: string) =>
+			text
+				.replace(/const first = await (.*);\nconst again = await (.*);/, AT_ONCE)
+				.replaceAll('lighthouse', 'lighthouse at night'),
+	],
+])('a journal gives what was paid for, %s, and nothing is sent again', async (when, change) => {
+	const { journal } = Object.fromEntries(examples.map(([name, text]) => [name.slice(0, -4), text]));
+	const name = `journal, ${when}.mts`;
+	writeFileSync(join(folder, name), change(journal!));
 	const before = gateway.requests.length;
-	expect(await run('journal.mts')).toBe('true\n');
+	expect(await run(name)).toBe('true\n');
 	expect(gateway.requests.length - before).toBe(1);
 });
+
+const AT_ONCE = 'const [first, again] = await Promise.all([$1, $2]);';

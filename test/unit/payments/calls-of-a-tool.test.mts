@@ -25,7 +25,7 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
 			});
 			const paid = new PaymentLog(context, []);
-			const payer = { ...payerFor(() => ({ created: (sent += 1) })), idempotencyHeader };
+			const payer = payerFor(() => ({ created: (sent += 1) }), idempotencyHeader);
 			const plan = planGeneration({ model: 'm', prompt });
 			paid.identify(0, 'account', requestFingerprint(plan, 'account'));
 			return {

@@ -1,7 +1,7 @@
 /** What a payment is known to have come to, after several attempts under one key. */
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import type { Journal } from '../../../gateway/journal.js';
-import { pay, type Payer } from '../../../gateway/pay.js';
+import { createPayer, pay } from '../../../gateway/pay.js';
 import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { planGeneration, type PaidPlan } from '../../../gateway/protocol/requestPlan.js';
@@ -14,7 +14,7 @@ const REFUSED = response(400, { error: { message: 'unknown size' } });
 /** Pays with attempts that have these outcomes. @returns the plans, what was settled, and the error */
 async function payWith(outcomes: Outcome[], idempotencyHeader = 'Idempotency-Key') {
 	const [sent, settled]: [PaidPlan[], string[]] = [[], []];
-	const payer: Payer = {
+	const payer = createPayer({
 		idempotencyHeader,
 		requests: new Requests(),
 		sendOnce: async (plan) => {
@@ -28,7 +28,7 @@ async function payWith(outcomes: Outcome[], idempotencyHeader = 'Idempotency-Key
 				throw errorFor(plan, last);
 			},
 		},
-	};
+	});
 	const journal: Journal<string> = {
 		find: () => undefined,
 		begin: () => undefined,
