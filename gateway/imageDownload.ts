@@ -1,5 +1,5 @@
 import { imageFileName, imageTypeOf } from '../util/imageType';
-import { afterTries } from './errors/tries';
+import { afterTries } from '../util/tries';
 import { MB } from '../util/megabyte';
 import { quote } from '../util/text';
 import { faultTexts, type Server } from './errors/faultTexts';
@@ -20,7 +20,7 @@ import { isByteStream, type ByteStream } from '../util/byteStream';
  * The name of an image's file, without extension: `chosen` is already safe; where it is empty, that of
  * the address follows, then `fallback`. `end` tells it from other files of this name.
  */
-export interface ImageName {
+interface ImageName {
 	fallback: string;
 	chosen?: string;
 	end?: string;

@@ -4,9 +4,8 @@
  */
 export { probeSettings } from './credentialProbe';
 export { alsoNamed, isOutOfReach, taskError } from './errors/taskErrors';
-export { withoutTries } from './errors/tries';
 export { Gateway, openGateway, type Ports } from './gatewayClient';
-export type { ImageName, ImageSource } from './imageDownload';
+export type { ImageSource } from './imageDownload';
 export type { Journal, Settled } from './journal';
 export { paidBefore, pay } from './pay';
 export { type Account, accountOf } from './protocol/account';
@@ -18,7 +17,6 @@ export { type Order, showOrder } from './protocol/imageOrder';
 export {
 	type FormFile,
 	IMAGE_FIELD,
-	IMAGE_LIST,
 	type ImageRequest,
 	type PaidPlan,
 	pathPart,

@@ -19,6 +19,9 @@ export function firstText(candidates: unknown[]): string | undefined {
 	return shown === '' ? undefined : shown;
 }
 
+/** A word however it is written: `TEXT_TO_IMAGE`, `text-to-image`, ` Image `. */
+export const asWord = (text: string): string => text.trim().toLowerCase().replace(/[ -]/g, '_');
+
 /** A number with its noun. */
 export const counted = (count: number, noun: string): string =>
 	`${count} ${count === 1 ? noun : `${noun}s`}`;

@@ -15,7 +15,7 @@ import { checkAddress, faultTexts, serverOf, type Server } from './faultTexts';
 import { ERRORS } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
 import type { Bill } from '../../util/bill';
-import { afterTries } from './tries';
+import { afterTries } from '../../util/tries';
 
 /** Where a request went, if there is no such endpoint: people rarely see that a path is wrong. */
 function askedAt({ httpCode, url }: HttpResponse, { field }: Server): string {

@@ -18,7 +18,6 @@ export {
 	bytesBlock,
 	isRefusedImage,
 	namesLeftOutFiles,
-	SVG,
 	withoutFiles,
 } from './messageFiles';
 export { type ChatRequest, Messenger } from './messenger';

@@ -1,9 +1,9 @@
-import { detectImageType, detectPdf, FIRST_BYTES, isText } from '../../util/imageType';
+import { detectImageType, detectPdf, FIRST_BYTES, isText, SVG } from '../../util/imageType';
 import { readDataUrl } from '../../util/dataUrl';
 import { GatewayError } from '../protocol/gatewayError';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
-import { addressBlock, bytesBlock, isRefusedImage, SVG } from './messageFiles';
+import { addressBlock, bytesBlock, isRefusedImage } from './messageFiles';
 
 /**
  * The kinds of parts of a message that are sent. Agents, chains, tools and the SDK each have their

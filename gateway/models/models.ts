@@ -1,4 +1,5 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
+import { asWord } from '../../util/text';
 import { pathPart, planGet, type FreePlan, type RequestPlan } from '../protocol/requestPlan';
 
 /** An allowed value of a model parameter. */
@@ -69,9 +70,6 @@ function planListing(path: string, format: ListingFormat): FreePlan {
 function strings(value: unknown): string[] | undefined {
 	return Array.isArray(value) ? value.flatMap((entry) => nonEmptyString(entry) ?? []) : undefined;
 }
-
-/** A word of the protocol, however it is written: `TEXT_TO_IMAGE`, `text-to-image`, ` Image `. */
-export const asWord = (text: string): string => text.trim().toLowerCase().replace(/[ -]/g, '_');
 
 const wordsIn = (value: unknown): string[] | undefined => strings(value)?.map(asWord);
 

@@ -25,7 +25,7 @@ export interface Credential {
 	asyncFlag: AsyncFlag;
 	/** How an edit is sent. */
 	editFormat: EditFormat;
-	/** The name of the field of an edit that contains the image. */
+	/** The name of the field of an edit that contains the images: where they are a list, that of the list. */
 	imageFieldName: string;
 	/** The name of the header by which the gateway knows a payment; empty if it knows none. */
 	idempotencyHeader: string;
@@ -37,6 +37,9 @@ const CHOICES = {
 	asyncFlag: ['query', 'header', 'body', 'path'],
 	editFormat: ['form', 'json', 'images', 'generations'],
 } as const;
+
+/** The field of the images to edit where they are a list (docs/protocol.md, "Edit"). */
+export const IMAGE_LIST = 'images';
 
 type ChoiceField = keyof typeof CHOICES;
 type MessageAuth = (typeof CHOICES.messageAuth)[number];
@@ -60,6 +63,7 @@ export function readCredential(fields: JsonObject): Credential {
 	const media = readApiAddress(nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ?? NO_ADDRESS;
 	const name = textOf(fields.versionHeaderName) || 'anthropic-version';
 	const value = textOf(fields.versionHeaderValue) || '2023-06-01';
+	const editFormat = choiceIn(fields, 'editFormat');
 	const { headers } = fields;
 	const rows = isJsonObject(headers) && 'values' in headers ? headers.values : headers;
 	return {
@@ -73,8 +77,8 @@ export function readCredential(fields: JsonObject): Credential {
 		headers: [rows].flat().flatMap(headersIn),
 		allowUnauthorizedCerts: fields.allowUnauthorizedCerts === true,
 		asyncFlag: choiceIn(fields, 'asyncFlag'),
-		editFormat: choiceIn(fields, 'editFormat'),
-		imageFieldName: textOf(fields.imageFieldName) || 'image',
+		editFormat,
+		imageFieldName: editFormat === 'images' ? IMAGE_LIST : textOf(fields.imageFieldName) || 'image',
 		idempotencyHeader: textOf(fields.idempotencyHeader),
 	};
 }

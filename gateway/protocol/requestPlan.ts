@@ -164,9 +164,8 @@ export function planEdit(
 	asyncFlag?: AsyncFlag,
 	{ editFormat, imageFieldName }: EditStyle = USUAL_STYLE,
 ): PaidPlan {
-	const imageName = editFormat === 'images' ? IMAGE_LIST : imageFieldName;
 	const files = (request.files ?? []).map((file) =>
-		file.name === IMAGE_FIELD ? { ...file, name: imageName } : file,
+		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
 	);
 	if (editFormat !== 'form') {
 		const plan = planGeneration(request, asyncFlag);
@@ -183,9 +182,6 @@ export function planEdit(
 
 /** The field of the images to edit (docs/protocol.md, "Edit"). */
 export const IMAGE_FIELD = 'image';
-
-/** The same where they are a list. */
-export const IMAGE_LIST = 'images';
 
 const INLINE_STYLES = { json: 'typed', images: 'listed', generations: 'address' } as const;
 

@@ -1,4 +1,4 @@
-import { afterTries } from '../errors/tries';
+import { afterTries } from '../../util/tries';
 import {
 	backoffMs,
 	LONGEST_RETRY_AFTER_MS,

@@ -1,9 +1,5 @@
-import {
-	IMAGE_LIST,
-	type FormBody,
-	type FormFile,
-	type InlineFiles,
-} from '../protocol/requestPlan';
+import { type FormBody, type FormFile, type InlineFiles } from '../protocol/requestPlan';
+import { IMAGE_LIST } from '../protocol/credential';
 import { jsonText, type JsonObject } from '../../util/json';
 
 interface FilePart {

@@ -1,4 +1,4 @@
-import { type FormFile, IMAGE_FIELD, IMAGE_LIST, type ImageRequest } from '../../gateway';
+import { type FormFile, IMAGE_FIELD, type ImageRequest } from '../../gateway';
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import {
 	fileFrom,
@@ -27,9 +27,8 @@ export async function readFiles(
 	const additional = readAdditionalFiles(item);
 	const hasMask = item.options.has('mask');
 	const parts = additional.map((file) => file.part);
-	const { editFormat, imageFieldName } = run.gateway.account;
-	const imageName = editFormat === 'images' ? IMAGE_LIST : imageFieldName;
-	const ofImage = new Set([IMAGE_FIELD, 'image[]', imageName]);
+	const { imageFieldName } = run.gateway.account;
+	const ofImage = new Set([IMAGE_FIELD, 'image[]', imageFieldName]);
 	refuseSameNames(item, request, [...ofImage], hasMask ? ['mask', ...parts] : parts);
 	const maxMb = item.options.number('maxDownloadMb');
 	const { label } = sourceField(item);

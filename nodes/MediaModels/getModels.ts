@@ -1,8 +1,9 @@
 import type { IDataObject } from 'n8n-workflow';
 import { withoutDataUrls, withoutInlineImages } from '../../util/inlineImages';
 import { GatewayError } from '../../gateway';
-import { asWord, LIST_IS_CUT, type ModelRecord, NoListError } from '../../gateway/models';
+import { LIST_IS_CUT, type ModelRecord, NoListError } from '../../gateway/models';
 import { didYouMean } from '../../util/closestMatch';
+import { asWord } from '../../util/text';
 import type { Run } from '../shared/run/runContext';
 
 /** The filters of "Get Many"; an empty one matches all models. */

@@ -1,6 +1,7 @@
 import type { FormFile } from '../../gateway';
-import { addressBlock, bytesBlock, isRefusedImage, SVG } from '../../gateway/messages';
+import { addressBlock, bytesBlock, isRefusedImage } from '../../gateway/messages';
 import type { JsonObject } from '../../util/json';
+import { SVG } from '../../util/imageType';
 import { quote } from '../../util/text';
 import { MB } from '../../util/megabyte';
 import type { ImageRef } from '../shared/images/imageRefs';

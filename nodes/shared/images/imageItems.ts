@@ -11,8 +11,8 @@ import { imageFileName } from '../../../util/imageType';
 import { defaultFileStem, fillFileName } from '../../../util/fileName';
 import {
 	GatewayError,
-	type ImageName,
 	type ImageResult,
+	type ImageSource,
 	isInline,
 	type Task,
 	withDetails,
@@ -317,7 +317,7 @@ const DIGITS_OF_END = 8;
  * those of other executions, and is the same when the image is downloaded again: its task's ID stays,
  * and, without a task, the recorded address or the bytes.
  */
-function defaultName(facts: ImageFacts, url: string, index: number): ImageName {
+function defaultName(facts: ImageFacts, url: string, index: number): ImageSource['name'] {
 	const { taskId } = facts;
 	const end = digestOf(taskId === undefined ? url : [taskId, index]).slice(0, DIGITS_OF_END);
 	return { fallback: `image-${index}`, chosen: defaultFileStem(facts), end };

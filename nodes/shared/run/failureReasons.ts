@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { withoutTries } from '../../../gateway';
 import { nonEmptyString } from '../../../util/json';
+import { withoutTries } from '../../../util/tries';
 import { detailsOf } from './knownItems';
 import { isFailed } from './nodeErrors';
 
