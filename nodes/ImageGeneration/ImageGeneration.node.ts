@@ -5,7 +5,7 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import type { RequestBuilder } from '../shared/create/imageBatch';
+import type { RequestBuilder } from '../shared/create/prepareItem';
 import { createImages } from '../shared/create/createImages';
 import { readRequest, readRequestFacts } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';

@@ -9,7 +9,7 @@ import { isFailed } from '../run/nodeErrors';
 import { rowName } from '../run/rowNames';
 import { costOf } from '../run/tally';
 import type { TaskWait } from '../tasks/waitEntries';
-import type { Batch, PaidJob, SendJob } from './imageBatch';
+import type { Batch, PaidJob, SendJob } from './prepareItem';
 
 /** In milliseconds. After it, the recorded addresses of the images are used. */
 const LONGEST_RECHECK_MS = 5000;

@@ -12,10 +12,9 @@ import { finishRun, tellUser } from '../run/summary';
 import type { Tally } from '../run/tally';
 import { openProgress } from '../suspend/progress';
 import { readSuspendAfter, suspend } from '../suspend/suspend';
-import { MODES, type Batch, type RequestBuilder } from './imageBatch';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';
-import { prepareItem } from './prepareItem';
+import { MODES, prepareItem, type Batch, type RequestBuilder } from './prepareItem';
 
 /** Image Generation and Image Edit: check all items, pay for each once, wait, return the images. */
 export async function createImages(

@@ -4,7 +4,7 @@ import { quote } from '../../../util/text';
 import { withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
 import { taskItem } from '../tasks/taskReference';
-import type { Batch, DryRunJob, Job, PaidJob, SendJob } from './imageBatch';
+import type { Batch, DryRunJob, Job, PaidJob, SendJob } from './prepareItem';
 import { collectImages } from './collectImages';
 import { dryRunItem } from './dryRun';
 
