@@ -17,7 +17,7 @@ import { RunEnded } from './protocol/runEnded';
 import { readPaidResponse, type Receipt } from './responses/paidResponse';
 import { withFullAddresses, type Task, type TaskState } from './responses/task';
 import { lookAtTask } from './wait/lookAtTask';
-import { TasksOfRun } from './wait/tasksOfRun';
+import { TasksOfRun } from './wait/taskQueries';
 import { TaskWaiter, type TaskEnd, type WaitFor } from './wait/taskWaiter';
 import type { WaitContext } from './wait/waitContext';
 import { attemptLine } from './wire/attemptLine';

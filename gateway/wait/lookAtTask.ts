@@ -11,7 +11,7 @@ import { ageOf, type Task, type TaskState } from '../responses/task';
 import type { PollResult } from './poller';
 import { submitTime } from './pollHistory';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
-import type { TasksOfRun } from './tasksOfRun';
+import type { TasksOfRun } from './taskQueries';
 import type { WaitContext } from './waitContext';
 
 /**

@@ -19,12 +19,18 @@ import {
 	type TaskState,
 	type Task,
 } from '../responses/task';
-import { folderOf, isUnique, kindAt, planTaskQueries, type TaskQuery } from './taskQueries';
+import {
+	folderOf,
+	isUnique,
+	kindAt,
+	planTaskQueries,
+	type TaskQuery,
+	type TasksOfRun,
+} from './taskQueries';
 import { GatewayError, withDetails, type Problem } from '../protocol/gatewayError';
 import { numberOf, type JsonObject } from '../../util/json';
 import { excerpt, quote } from '../../util/text';
 import type { WaitContext } from './waitContext';
-import type { TasksOfRun } from './tasksOfRun';
 import { pathAtGateway } from '../protocol/url';
 
 /**

@@ -8,7 +8,7 @@ import { GatewayError } from '../protocol/gatewayError';
 import { LruMap } from '../../util/lruMap';
 import { CanceledInQueue } from '../pace/rateLimiter';
 import { isFinished } from '../protocol/status';
-import { TasksOfRun } from './tasksOfRun';
+import { TasksOfRun } from './taskQueries';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
 import type { WaitContext } from './waitContext';
 

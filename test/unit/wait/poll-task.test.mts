@@ -1,6 +1,6 @@
 /** What one poll makes of a response: the task's own state or end, or a fault that may pass. */
 import { pollTask } from '../../../gateway/wait/pollTask.js';
-import { TasksOfRun } from '../../../gateway/wait/tasksOfRun.js';
+import { TasksOfRun } from '../../../gateway/wait/taskQueries.js';
 import { FakeClock } from '../fake-clock.mjs';
 import { response } from '../virtual-gateway.mjs';
 
