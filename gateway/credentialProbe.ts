@@ -19,12 +19,12 @@ import { afterColon } from '../util/text';
  * Plans a free test of the key: the query of a task that can't exist. A wrong key gets 401, a valid
  * one 404 (docs/protocol.md, "Errors").
  */
-export function planProbe(): FreePlan {
+function planProbe(): FreePlan {
 	return planTaskQuery('generation', 'media-gateway-credential-test');
 }
 
 /** How a request of the test carries the key. */
-export type ProbeKey = 'usual' | 'xApiKey' | 'none';
+type ProbeKey = 'usual' | 'xApiKey' | 'none';
 
 /** For each request, from its beginning to the end of its response. */
 const TIMEOUT_MS = 15_000;
@@ -71,7 +71,7 @@ const LISTS: Verdict = { good: 'The gateway responds and lists its models' };
  * @param ask sends a free request
  * @param address as the error names it
  */
-export async function probeKey(
+async function probeKey(
 	ask: (plan: FreePlan, key: ProbeKey) => Promise<Outcome>,
 	address: string,
 ): Promise<Verdict> {
@@ -124,7 +124,7 @@ const isTaskOrError = ({ json }: HttpResponse): boolean =>
 	isJsonObject(json) && (isJsonObject(json.error) || 'status' in json);
 
 /** The problem of the model list's address by its response (docs/protocol.md, "Model list"). */
-export const listingProblem = (outcome: Outcome): string | undefined =>
+const listingProblem = (outcome: Outcome): string | undefined =>
 	addressProblem(outcome, LISTING) ?? listProblem(outcome as HttpResponse);
 
 function keyProblem(response: HttpResponse): string | undefined {

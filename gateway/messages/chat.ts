@@ -30,7 +30,7 @@ export type ChatPart =
 	| { type: 'provider'; value?: unknown }
 	| { type: 'invalid-tool-call' | 'citation' };
 
-export interface ChatMessage {
+interface ChatMessage {
 	role: string;
 	content: ChatPart[];
 }

@@ -6,7 +6,7 @@ import { MODE_OF, suits } from './models';
 import type { FormFile, TaskType } from '../protocol/requestPlan';
 
 /** The facts of a request that are checked against a model's record. */
-export interface CheckedRequest {
+interface CheckedRequest {
 	taskType: TaskType;
 	/** Whether the request is for a task. */
 	asynchronous: boolean;

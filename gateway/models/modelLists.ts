@@ -255,7 +255,8 @@ interface ListReading {
 }
 
 /**
- * Requests the pages of a list until there is enough, up to a limit. A page that brings no other models is the last one.
+ * Requests the pages of a list until there is enough, up to a limit. A page that brings no other models
+ * is the last one.
  *
  * @throws GatewayError if there is no first page
  */

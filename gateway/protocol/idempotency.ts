@@ -2,22 +2,16 @@ import { digestOf } from '../../util/digest';
 import type { PaidPlan } from './requestPlan';
 
 /**
- * The key under which a gateway knows a payment: it responds to a second request with the same key as to
- * the first one (docs/protocol.md, "Idempotency").
- *
- * @param reference what the payment is known by
- * @returns 64 hexadecimal digits, which the strictest gateways take
- */
-export const idempotencyKey = (reference: string): string => digestOf(reference);
-
-/**
- * The same plan with the key of its payment, if it has one.
+ * The same plan with the key under which the gateway knows its payment, if it has one: a second request
+ * with this key gets the response to the first one (docs/protocol.md, "Idempotency"). It has 64 hexadecimal
+ * digits, which the strictest gateways take.
  *
  * @param name of the header that the gateway takes
+ * @param reference what the payment is known by
  */
 export function withIdempotencyKey(plan: PaidPlan, name: string, reference?: string): PaidPlan {
 	if (reference === undefined) return plan;
-	const headers = { ...plan.headers, [name]: idempotencyKey(reference) };
+	const headers = { ...plan.headers, [name]: digestOf(reference) };
 	return { ...plan, headers, isIdempotent: true };
 }
 

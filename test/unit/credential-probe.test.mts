@@ -1,25 +1,47 @@
-import {
-	listingProblem,
-	planProbe,
-	probeKey,
-	type ProbeKey,
-} from '../../gateway/credentialProbe.js';
+import { probeSettings } from '../../gateway/credentialProbe.js';
 import type { Outcome } from '../../gateway/protocol/outcome.js';
+import type { WireResponse } from '../../gateway/wire/transport.js';
 import { response, fault, page } from './virtual-gateway.mjs';
 
-const AT = 'https://gateway.example/v1/models';
+const SETTINGS = { baseUrl: 'https://gateway.example', apiKey: 'sk-a1' };
+
+/** An outcome as the network has it. */
+function arriving(outcome: Outcome): WireResponse {
+	if (outcome.kind === 'fault') {
+		throw Object.assign(new Error(outcome.detail), { code: outcome.detail });
+	}
+	return { ...outcome, body: Buffer.from(outcome.text) };
+}
 
 /** What a test says where the task, the names, both in other forms of the key, get these responses. */
 async function verdict(task: Outcome, names: Outcome = task, others: [Outcome?, Outcome?] = []) {
 	const asked: string[] = [];
 	const [withApiKey = names, withoutKey = task] = others;
-	const said = await probeKey(async ({ call, paid }, key: ProbeKey) => {
-		expect(paid).toBe(false);
-		asked.push(`${call} ${key}`);
-		if (call === 'names') return key === 'xApiKey' ? withApiKey : names;
-		return key === 'none' ? withoutKey : task;
-	}, AT);
+	const said = await probeSettings(SETTINGS, async ({ method, url, headers }) => {
+		const { pathname } = new URL(url);
+		const key = 'x-api-key' in headers ? 'xApiKey' : 'Authorization' in headers ? 'usual' : 'none';
+		const isNames = pathname === '/v1/models';
+		asked.push(`${isNames ? 'names' : 'poll'} ${key}`);
+		// Neither costs anything.
+		const path = isNames ? /^/ : /^\/v1\/images\/generations\/./;
+		expect([method, pathname]).toEqual(['GET', expect.stringMatching(path)]);
+		const other = isNames ? withApiKey : withoutKey;
+		return await Promise.resolve(arriving(key === 'usual' ? (isNames ? names : task) : other));
+	});
 	return { ...said, asked };
+}
+
+/** The problem of the model list at an address of its own, where the key is accepted. */
+async function listProblem(outcome: Outcome): Promise<string | undefined> {
+	const mediaUrl = 'https://media.example';
+	const said = await probeSettings(
+		{ ...SETTINGS, mediaUrl },
+		async ({ url }) =>
+			await Promise.resolve(
+				arriving(url.startsWith(mediaUrl) ? outcome : response(200, { status: 'queued' })),
+			),
+	);
+	return 'problem' in said ? said.problem : undefined;
 }
 
 const ACCEPTED = 'The gateway accepts the API key';
@@ -31,11 +53,6 @@ const OTHER_404 = response(404, { detail: 'Not Found' });
 const NAMES = response(200, { object: 'list', data: [{ id: 'm' }] });
 const REFUSED = response(401, { error: { message: 'bad key' } });
 const HELLO = response(200, { hello: 'world' });
-
-test('the probe costs nothing', () => {
-	const path = expect.stringMatching(/^\/v1\/images\/generations\/./);
-	expect(planProbe()).toMatchObject({ method: 'GET', paid: false, call: 'poll', path });
-});
 
 test.each<[string, Outcome, RegExp]>([
 	['401', REFUSED, /rejected the API key \(401\): bad key\. Check the key/],
@@ -72,8 +89,8 @@ test.each<[string, Outcome, RegExp]>([
 test.each<[string, Outcome]>([
 	['models', response(200, { success: true, data: { items: [{ model: 'm' }], total: 1 } })],
 	['no models yet', response(200, { success: true, data: { items: [], total: 0 } })],
-])('at an address that responds with %s there is a listing', (_name, outcome) => {
-	expect(listingProblem(outcome)).toBeUndefined();
+])('at an address that responds with %s there is a listing', async (_name, outcome) => {
+	expect(await listProblem(outcome)).toBeUndefined();
 });
 
 test.each<[string, Outcome]>([
@@ -82,8 +99,8 @@ test.each<[string, Outcome]>([
 	['404', response(404, { success: false, data: { items: [] } })],
 	['something else', HELLO],
 	['a failure with 200', response(200, { success: false, message: 'no' })],
-])('the problem of a listing names its field, and no other address: %s', (_name, outcome) => {
-	const message = listingProblem(outcome) ?? '';
+])('the problem of a listing names its field, and no other address: %s', async (_name, outcome) => {
+	const message = (await listProblem(outcome)) ?? '';
 	expect(message).toContain("'Media URL'");
 	expect(message.replace(/if the list is at 'Base URL'/, '')).not.toMatch(/Base URL|\{|undefined/);
 });

@@ -30,9 +30,9 @@ type Option = Omit<INodeProperties, 'name'> & Partial<RequestOption>;
 
 /**
  * The options that a node may offer, by name, each written once. A switch that is off without its
- * option is on when it is added: whoever adds 'Dry Run' and executes must not pay. A number outside of its range is an error and
- * never corrected: a shorter wait or a smaller size than the user meant would lose an image that is
- * paid for.
+ * option is on when it is added: whoever adds 'Dry Run' and executes must not pay. A number outside of
+ * its range is an error and never corrected: a shorter wait or a smaller size than the user meant would
+ * lose an image that is paid for.
  */
 const OPTIONS = {
 	addSummary: {

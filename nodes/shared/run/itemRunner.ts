@@ -11,7 +11,7 @@ import type { Run } from './runContext';
 type ExecuteItem = () => Promise<INodeExecutionData[]>;
 
 /** The steps of a node for all of its items. */
-export interface ItemSteps {
+interface ItemSteps {
 	/** Reads and checks the parameters of an item. It must not send paid requests. */
 	prepare: (itemIndex: number) => ExecuteItem | Promise<ExecuteItem>;
 	/**
@@ -23,7 +23,7 @@ export interface ItemSteps {
 }
 
 /** What the items of a run need of it. */
-export type RunOfItems = Pick<Run, 'node' | 'continuesOnFail'> & {
+type RunOfItems = Pick<Run, 'node' | 'continuesOnFail'> & {
 	gateway: Pick<Run['gateway'], 'stopped' | 'turn' | 'close'>;
 };
 

@@ -1,9 +1,4 @@
-import {
-	toConversation,
-	type ChatMessage,
-	type ChatPart,
-	type ChatTurn,
-} from '../../../gateway/messages/chat.js';
+import { toConversation, type ChatPart, type ChatTurn } from '../../../gateway/messages/chat.js';
 import { toolFields } from '../../../gateway/messages/toolFields.js';
 import { hintsOf, planMessage } from '../../../gateway/messages/message.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
@@ -12,7 +7,7 @@ import type { JsonObject } from '../../../util/json.js';
 
 const PNG =
 	'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const said = (role: string, ...content: ChatPart[]): ChatMessage => ({ role, content });
+const said = (role: string, ...content: ChatPart[]) => ({ role, content });
 const text = (words: string): ChatPart => ({ type: 'text', text: words });
 const user = (...content: ChatPart[]): ChatTurn[] =>
 	toConversation([said('user', ...content)]).messages;

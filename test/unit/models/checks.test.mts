@@ -1,13 +1,11 @@
 import { TtlCache, ttlMsOf } from '../../../util/ttlCache.js';
-import {
-	checkRequest,
-	withPublishedTypes,
-	type CheckedRequest,
-} from '../../../gateway/models/modelLimits.js';
+import { checkRequest, withPublishedTypes } from '../../../gateway/models/modelLimits.js';
 import { estimateCost } from '../../../gateway/models/pricing.js';
 import type { JsonObject } from '../../../util/json.js';
 import { readModel } from '../../../gateway/models/models.js';
 import { didYouMean } from '../../../util/closestMatch.js';
+
+type CheckedRequest = Parameters<typeof checkRequest>[1];
 
 const MB = 1024 * 1024;
 

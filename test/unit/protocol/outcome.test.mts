@@ -13,7 +13,7 @@ import {
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
 import { hasCode } from '../../../gateway/protocol/gatewayError.js';
-import { idempotencyKey, keyConflict } from '../../../gateway/protocol/idempotency.js';
+import { keyConflict, withIdempotencyKey } from '../../../gateway/protocol/idempotency.js';
 import { decideRetry, isTransient } from '../../../gateway/pace/retryPolicy.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
 import { accountOf } from '../../../gateway/protocol/account.js';
@@ -136,9 +136,11 @@ test.each<[number, string, 'no' | 'maybe', string | undefined]>([
 });
 
 test('the key of a payment has only what all gateways take, and nothing of it can be read', () => {
-	const key = idempotencyKey('["Node","größer — 👾",0]');
+	const [key, other] = [0, 1].map(
+		(item) => withIdempotencyKey(submit, 'key', `["Node","größer — 👾",${item}]`).headers.key,
+	);
 	expect(key).toMatch(/^[\da-f]{64}$/);
-	expect(idempotencyKey('["Node","größer — 👾",1]')).not.toBe(key);
+	expect(other).not.toBe(key);
 });
 
 describe('a redirect after a paid request', () => {

@@ -1,7 +1,10 @@
 /** When items are begun: the turns in which it happens, and what a Stop leaves undone. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { runItems, type ItemSteps, type RunOfItems } from '../../../nodes/shared/run/itemRunner.js';
+import { runItems } from '../../../nodes/shared/run/itemRunner.js';
 import { RunEnded } from '../../../gateway/protocol/runEnded.js';
+
+type RunOfItems = Parameters<typeof runItems>[0];
+type ItemSteps = Parameters<typeof runItems>[2];
 
 /** A run whose turns are counted. */
 function openRun(continuesOnFail = false) {
