@@ -61,7 +61,7 @@ export interface SendJob extends JobSettings {
 }
 
 /** What an item sets beside its request. */
-export interface JobSettings {
+interface JobSettings {
 	itemIndex: number;
 	mode: (typeof MODES)[number];
 	target: ImageTarget;
