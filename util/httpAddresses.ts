@@ -1,7 +1,7 @@
 import { isJsonObject } from './json';
 
 /** In characters: a longer address isn't shown, and of a longer text only the beginning is read. */
-const LONGEST_ADDRESS = 2000;
+const LONGEST_SHOWN = 2000;
 const LONGEST_TEXT = 20_000;
 /** The most addresses of a response that are shown. */
 const MOST_ADDRESSES = 5;
@@ -23,7 +23,7 @@ function search(value: unknown, found: Set<string>, depth: number): void {
 	}
 	if (typeof value !== 'string') return;
 	for (const [address] of value.slice(0, LONGEST_TEXT).matchAll(/https?:\/\/[^\s"'<>()[\]\\]+/gi)) {
-		const isShown = address.length <= LONGEST_ADDRESS && found.size < MOST_ADDRESSES;
+		const isShown = address.length <= LONGEST_SHOWN && found.size < MOST_ADDRESSES;
 		if (isShown) found.add(address);
 	}
 }

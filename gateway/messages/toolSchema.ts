@@ -100,9 +100,9 @@ const mayBeObject = ({ type }: JsonObject): boolean =>
 
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
-/** The part of a schema at an address such as `#/$defs/name`. */
-function referenced(address: unknown, root: JsonObject): unknown {
-	const [start, ...path] = nonEmptyString(address)?.split('/') ?? [];
+/** The part of a schema that a reference names, such as `#/$defs/name`. */
+function referenced(ref: unknown, root: JsonObject): unknown {
+	const [start, ...path] = nonEmptyString(ref)?.split('/') ?? [];
 	if (start !== '#') return undefined;
 	return path.reduce<unknown>(
 		(part, name) => (isJsonObject(part) && Object.hasOwn(part, name) ? part[name] : undefined),

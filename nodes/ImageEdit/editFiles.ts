@@ -74,12 +74,12 @@ const noFileIds = (item: ItemParameters, id: string): Error =>
 	);
 
 /** A file that is named by its address or ID. */
-const withoutBytes = (name: string, address: string): FormFile => ({
+const withoutBytes = (name: string, digest: string): FormFile => ({
 	name,
 	fileName: '',
 	mimeType: '',
 	size: 0,
-	digest: address,
+	digest,
 	open: async function* () {
 		yield new Uint8Array();
 	},
