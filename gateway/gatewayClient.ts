@@ -1,3 +1,4 @@
+import { createDigest } from '../util/digest';
 import { withoutUndefined, type JsonObject } from '../util/json';
 import { MB } from '../util/megabyte';
 import { failedAtOnce } from './errors/taskErrors';
@@ -11,8 +12,9 @@ import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { createPayer, pay, type Payer } from './pay';
 import { accountOf, type Account } from './protocol/account';
 import { GatewayError } from './protocol/gatewayError';
-import { fingerprintOf, orderOf, type Order } from './protocol/imageOrder';
-import type { ImageRequest, TaskType } from './protocol/requestPlan';
+import { requestIdentity } from './protocol/fingerprint';
+import { orderOf, usualPlan, type Order } from './protocol/imageOrder';
+import type { ImageRequest, PaidPlan, TaskType } from './protocol/requestPlan';
 import { RunEnded } from './protocol/runEnded';
 import { readPaidResponse, type Receipt } from './responses/paidResponse';
 import { withFullAddresses, type Task, type TaskState } from './responses/task';
@@ -78,6 +80,9 @@ export class Gateway<Key = undefined> {
 	/** The lists of the gateway's models. */
 	readonly models: ModelLists;
 
+	/** The digest of a value; a large one is read in turns. */
+	readonly digest = createDigest(async () => await this.turn());
+
 	private readonly limits: RunLimits;
 
 	/** The clock of the run, in milliseconds. */
@@ -134,9 +139,14 @@ export class Gateway<Key = undefined> {
 		return orderOf(kind, request, this.account, { asynchronous, stream });
 	}
 
-	/** The identity of a payment for an image request, whatever its mode. */
-	fingerprint(kind: TaskType, request: ImageRequest): string {
-		return fingerprintOf(kind, request, this.account);
+	/** What a payment for an image request is known by, whatever its mode: 64 hexadecimal digits. */
+	async fingerprint(kind: TaskType, request: ImageRequest): Promise<string> {
+		return await this.fingerprintOf(usualPlan(kind, request));
+	}
+
+	/** The same for another paid request. */
+	async fingerprintOf(plan: PaidPlan): Promise<string> {
+		return await this.digest(requestIdentity(plan, this.account.id));
 	}
 
 	/**

@@ -11,7 +11,6 @@ export { paidBefore, pay } from './pay';
 export { type Account, accountOf } from './protocol/account';
 export { credentialHeaders, skipsCertificate } from './protocol/auth';
 export { type Charged, mostCharged, readCharged } from './protocol/charged';
-export { requestFingerprint } from './protocol/fingerprint';
 export { GatewayError, hasCode, type Problem, withDetails } from './protocol/gatewayError';
 export { type Order, showOrder } from './protocol/imageOrder';
 export {

@@ -1,5 +1,5 @@
 import { createHash } from 'crypto';
-import { isJsonObject, jsonText } from './json';
+import { isJsonObject, isLongerThan, jsonText } from './json';
 
 /**
  * The SHA-256 of a value as JSON, in hexadecimal digits; the same for objects whose fields have
@@ -13,8 +13,28 @@ export function digestOf(value: unknown): string {
 /** In bytes: what is digested in a turn takes some milliseconds. */
 export const PIECE = 2 ** 20;
 
-/** The same for a large value. @param turn lets other work go first */
-export async function digestInTurns(value: unknown, turn: () => Promise<void>): Promise<string> {
+/** In characters: what is digested in turns. */
+const LARGE = 100_000;
+
+/** `digestOf` for a value of any size. */
+export type Digest = (value: unknown) => Promise<string>;
+
+/**
+ * Digests large values in turns, and one after another, or they would be one long turn.
+ *
+ * @param turn lets other work go first
+ */
+export function createDigest(turn: () => Promise<void>): Digest {
+	let last: Promise<unknown> = Promise.resolve();
+	return async (value) => {
+		if (!isLongerThan(value, LARGE)) return digestOf(value);
+		const digest = last.then(async () => await digestInTurns(value, turn));
+		last = digest.catch(() => undefined);
+		return await digest;
+	};
+}
+
+async function digestInTurns(value: unknown, turn: () => Promise<void>): Promise<string> {
 	await turn();
 	const bytes = Buffer.from(jsonText(value, inOrder) || '');
 	const hash = createHash('sha256');

@@ -51,22 +51,19 @@ async function measure(work: Work): Promise<Sample> {
 	const memory = setInterval(() => {
 		peakRss = Math.max(peakRss, process.memoryUsage.rss());
 	}, MEMORY_EVERY_MS);
-	const look =
-		lookAfterMs === undefined
-			? undefined
-			: setTimeout(() => {
-					midRss = process.memoryUsage.rss();
-					midLive = live();
-				}, lookAfterMs);
-
 	// It wakes the process a thousand times a second, which costs more than many a candidate does.
-	const endWatch = look && watchLoopDelay();
+	const watch = lookAfterMs === undefined ? undefined : watchLoopDelay();
+	const lookInside = (): void => {
+		midRss = process.memoryUsage.rss();
+		midLive = live();
+	};
+	const look = watch && setTimeout(() => watch.without(lookInside), lookAfterMs);
 	const cpuBefore = process.cpuUsage();
 	const begun = performance.now();
 	const outcome = await candidate.run(work);
 	const wallMs = performance.now() - begun;
 	const cpu = process.cpuUsage(cpuBefore);
-	const loopDelayP99Ms = endWatch?.();
+	const loopDelayP99Ms = watch?.end();
 	clearInterval(memory);
 	clearTimeout(look);
 	peakRss = Math.max(peakRss, process.memoryUsage.rss());

@@ -45,13 +45,11 @@ const isKeyInProgress = (outcome: Outcome): boolean =>
 const isSuccess = isStatus((code) => code >= 200 && code < 300);
 
 interface RetryRule {
-	/**
-	 * The maximum number of attempts of a paid request, of one with an idempotency key, and of any other; 0
-	 * means no retry.
-	 */
+	/** The maximum number of attempts of a paid request, and of a free one; 0 means no retry. */
 	paid: number;
-	keyed: number;
 	free: number;
+	/** That of a paid request with an idempotency key, where it is another one. */
+	keyed?: number;
 	/** Whether the rule applies to an outcome. */
 	after: (outcome: Outcome, call?: Call) => boolean;
 	/** The counter that is compared with the maximum; by default all attempts but those refused for the rate. */
@@ -69,22 +67,22 @@ interface RetryRule {
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [
 	// Before a good outcome: an error can come in place of a message, with a success status.
-	{ paid: MOST_RATE_REFUSALS, keyed: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isOverloaded, counted: 'refusalsInARow', rateLimited: true },
-	{ paid: 0,  keyed: 0,  free: 0,  after: isGood },
-	{ paid: 2,  keyed: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
+	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isOverloaded, counted: 'refusalsInARow', rateLimited: true },
+	{ paid: 0, free: 0, after: isGood },
+	{ paid: 2, free: 2, after: isQuotaRefusal, counted: 'quotaRefusals' },
 	// The send rate adapts, so more attempts help.
-	{ paid: MOST_RATE_REFUSALS, keyed: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
-	{ paid: 0,  keyed: MOST_KEY_WAITS,  free: 0,  after: isKeyInProgress },
-	{ paid: 6,  keyed: 6,  free: MOST_FREE_TRIES,  after: isFault('refused', 'notFound', 'unconnected') },
+	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
+	{ paid: 0, free: 0, keyed: MOST_KEY_WAITS, after: isKeyInProgress },
+	{ paid: 6, free: MOST_FREE_TRIES, after: isFault('refused', 'notFound', 'unconnected') },
 	// It was never sent either, but six whole timeouts may be half an hour.
-	{ paid: 0,  keyed: 0,  free: MOST_FREE_TRIES,  after: isFault('connectTimeout') },
-	{ paid: 0,  keyed: 3,  free: MOST_FREE_TRIES,  after: isFault('timeout') },
-	{ paid: 0,  keyed: 6,  free: MOST_FREE_TRIES,  after: isFault('reset', 'other') },
-	{ paid: 0,  keyed: 6,  free: MOST_FREE_TRIES,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
+	{ paid: 0, free: MOST_FREE_TRIES, after: isFault('connectTimeout') },
+	{ paid: 0, free: MOST_FREE_TRIES, keyed: 3, after: isFault('timeout') },
+	{ paid: 0, free: MOST_FREE_TRIES, keyed: 6, after: isFault('reset', 'other') },
+	{ paid: 0, free: MOST_FREE_TRIES, keyed: 6, after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
 	// An unusable response with status 200 comes from something between n8n and the gateway.
-	{ paid: 0,  keyed: 6,  free: MOST_FREE_TRIES,  after: isSuccess },
+	{ paid: 0, free: MOST_FREE_TRIES, keyed: 6, after: isSuccess },
 	// A retry would bring the same result: other statuses, certificates, too large a response.
-	{ paid: 0,  keyed: 0,  free: 0,  after: () => true },
+	{ paid: 0, free: 0, after: () => true },
 ];
 
 const ruleFor = (outcome: Outcome, call?: Call): RetryRule =>
@@ -138,8 +136,9 @@ export function decideRetry(attempted: Attempted): Decision {
 	const rule = ruleFor(outcome, plan.call);
 	const tries = attempted.attempts - attempted.rateRefusals;
 	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
-	const column = plan.isIdempotent === true ? 'keyed' : plan.paid ? 'paid' : 'free';
-	if (counted >= rule[column]) return { again: false };
+	const { paid, free, keyed = paid } = rule;
+	const most = plan.isIdempotent === true ? keyed : plan.paid ? paid : free;
+	if (counted >= most) return { again: false };
 	const pauseMs = requestedPauseMs(outcome, nowMs) ?? 0;
 	if (pauseMs > LONGEST_RETRY_AFTER_MS) return { again: false };
 	// An image may be on any host, so the pause is that of its download alone.

@@ -1,15 +1,13 @@
-import { digestOf } from '../../util/digest';
 import type { RequestPlan } from './requestPlan';
 
 /**
- * The identity of a paid request: the account, and what is sent. Files count by their contents, not
- * by their names, and fields in any order. No prompt can be read from the hash.
+ * What a paid request is known by, for a digest: the account, and what is sent. Files count by their
+ * contents, not by their names, and fields in any order.
  *
  * @param account any text that identifies the account
- * @returns 64 hexadecimal digits
  */
-export function requestFingerprint(plan: RequestPlan, account: string): string {
+export function requestIdentity(plan: RequestPlan, account: string): unknown[] {
 	const { path, query, headers, body, form } = plan;
 	const files = form?.files.map(({ name, digest }) => [name, digest]);
-	return digestOf([account, path, query, headers, body, form && [...form.fields].sort(), files]);
+	return [account, path, query, headers, body, form && [...form.fields].sort(), files];
 }

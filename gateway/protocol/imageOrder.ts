@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../util/json';
 import type { Account } from './account';
-import { requestFingerprint } from './fingerprint';
 import {
 	asStream,
 	planEdit,
@@ -50,11 +49,11 @@ export function orderOf(
 }
 
 /**
- * The identity of a payment for an image request: of the request as given, in the usual style, because what
+ * The plan by which the payment for an image request is known: as given, in the usual style, because what
  * the credential says about the gateway, and the mode, may change before somebody recovers it.
  */
-export const fingerprintOf = (kind: TaskType, request: ImageRequest, { id }: Account): string =>
-	requestFingerprint(kind === 'edit' ? planEdit(request) : planGeneration(request), id);
+export const usualPlan = (kind: TaskType, request: ImageRequest): PaidPlan =>
+	kind === 'edit' ? planEdit(request) : planGeneration(request);
 
 /** What an order sends, for people to read: without the key, and with files by their names. */
 export function showOrder({ plan, url }: Order): JsonObject {

@@ -3,7 +3,9 @@ import { isFinished, type StatusGroup } from '../protocol/status';
 /** The shortest pause between two polls of a task, whatever the options say. */
 export const SHORTEST_PAUSE_MS = 1000;
 /**
- * Polls start at multiples of this time, because requests sent together cost less processor time.
+ * Polls start at multiples of this time, because requests sent together cost less processor time. With
+ * half or a quarter of it, the turns of the event loop aren't shorter while 1,000 tasks wait: of 100
+ * moments, the 99th meets one of 33 or 27 ms of processor time, against 21 ms.
  */
 export const TOGETHER_MS = 100;
 /** The largest random extension of a pause, as a share of it. */

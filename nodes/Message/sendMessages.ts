@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { paidBefore, type PaidPlan, pay, readBilling, requestFingerprint } from '../../gateway';
+import { paidBefore, type PaidPlan, pay, readBilling } from '../../gateway';
 import {
 	hintsOf,
 	namesLeftOutFiles,
@@ -11,7 +11,6 @@ import {
 	type Turn,
 	withoutFiles,
 } from '../../gateway/messages';
-import { identify } from '../shared/create/prepareItem';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -104,8 +103,9 @@ export async function sendMessages(
 /** Reads the message of an item, unless an earlier try has paid for it. Nothing is sent yet. */
 async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promise<MessageJob> {
 	const { run, paymentLog } = batch;
+	const { gateway } = run;
 	const { itemIndex } = item;
-	await identify(batch, itemIndex);
+	await paymentLog.identify(itemIndex, gateway.account.id, gateway.digest);
 	const target = readMessageTarget(item);
 	if (paymentLog.ownEarlier(itemIndex) !== undefined) return { itemIndex, target };
 	const draft = readMessageDraft(item);
@@ -123,8 +123,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const plan = { ...planMessage(request, bytes), item: itemIndex };
 	hintsOf(request).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
-	const account = run.gateway.account.id;
-	paymentLog.identify(itemIndex, account, requestFingerprint(plan, account));
+	paymentLog.identifyRequest(itemIndex, await gateway.fingerprintOf(plan));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	const showTurns = async () =>
 		target.keepImages

@@ -86,7 +86,8 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	const { itemIndex } = item;
 	const isDry = item.options.switch('dryRun', 'Dry Run', false);
 	// First, because the files and the model list that the payment was made with may be gone.
-	if (!isDry) await identify(batch, itemIndex);
+	const { gateway } = batch.run;
+	if (!isDry) await paymentLog.identify(itemIndex, gateway.account.id, gateway.digest);
 	const settings = {
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
@@ -101,19 +102,8 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 		budget.expectDry(checked.estimatedCost);
 		return { kind: 'dryRun', checked, order, target: settings.target };
 	}
-	expectPayment(batch, itemIndex, request);
+	await expectPayment(batch, itemIndex, request);
 	return { kind: 'send', ...settings, model: checked.request.model, order };
-}
-
-/** Tells the log of payments what an item is created from. */
-export async function identify(
-	{ run, paymentLog }: Pick<Batch, 'run' | 'paymentLog'>,
-	itemIndex: number,
-): Promise<void> {
-	const { gateway } = run;
-	const turn = async (): Promise<void> => await gateway.turn();
-	await paymentLog.readLarge(itemIndex, gateway.account.id, turn);
-	paymentLog.identify(itemIndex, gateway.account.id);
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
@@ -154,16 +144,15 @@ async function prepareRequest(
 }
 
 /** Tells the log of payments and the budget of a request that is to be sent. */
-function expectPayment(
+async function expectPayment(
 	{ run, builder, budget, paymentLog }: Batch,
 	itemIndex: number,
 	{ given, checked, order }: PreparedRequest,
-): void {
+): Promise<void> {
 	const { request, estimatedCost, pricePerImage } = checked;
 	// The identity of a payment depends neither on the mode, nor on what the credential says about the
 	// gateway, nor on types that the model list corrects.
-	const fingerprint = run.gateway.fingerprint(builder.taskType, given);
-	paymentLog.identify(itemIndex, run.gateway.account.id, fingerprint);
+	paymentLog.identifyRequest(itemIndex, await run.gateway.fingerprint(builder.taskType, given));
 	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(order.fields);
 	const { model, prompt } = request;

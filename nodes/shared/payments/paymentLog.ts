@@ -39,11 +39,7 @@ import {
 	type Identity,
 } from './earlierPayments';
 import { keepOnly, openPayments, type OpenedPayments } from './storedPayments';
-import { digestInTurns, digestOf } from '../../../util/digest';
-import { isLongerThan } from '../../../util/json';
-
-/** In characters: an input that is read in pieces. */
-const LARGE = 100_000;
+import { digestOf, type Digest } from '../../../util/digest';
 
 /** What the record of payments asks n8n for. */
 type PaymentContext = Parameters<typeof isTool>[0] &
@@ -51,6 +47,29 @@ type PaymentContext = Parameters<typeof isTool>[0] &
 	Parameters<typeof openPayments>[0] &
 	Pick<IExecuteFunctions, 'getInputData'> &
 	Partial<Pick<IExecuteFunctions, 'getMode'>>;
+
+/** What this try knows of an item. */
+interface ItemState {
+	/** What the item is known by. One in a dry run, or that couldn't be prepared, has none. */
+	identity?: Identity;
+	/** What it sends or would have sent. */
+	facts?: RequestFacts;
+	/** Its payment: of this try, or of an earlier one that this one uses again. */
+	payment?: Payment;
+	/** Whether its earlier payment is used again, or whether it was paid for in this try. */
+	isReused?: boolean;
+	isSent?: boolean;
+	/** Whether it has failed, and its recorded images are returned in place of the error. */
+	isRecovered?: boolean;
+	/** The problem of its request in case of a Stop, while that is in progress. */
+	pending?: () => Problem;
+	/** What the gateway knows its request by. */
+	reference?: string;
+	/** The lost payment of an earlier call of a tool that this call asks for. */
+	takenOver?: Payment;
+	/** Whether its request was sent again after an unknown outcome. */
+	isSentAgain?: boolean;
+}
 
 /**
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
@@ -61,8 +80,8 @@ type PaymentContext = Parameters<typeof isTool>[0] &
  * 3. the item that sends the same request,
  * 4. another item that sends it, if the payment's own item sends another one.
  *
- * A run goes through `identify` and `ownEarlier` for each item, `assign` once for all of them, and then
- * pays for each with this as the journal. The first two rules need neither the item's
+ * A run goes through `identify`, `ownEarlier` and `identifyRequest` for each item, `assign` once for
+ * all of them, and then pays for each with this as the journal. The first two rules need neither the item's
  * files nor the model list, which may be gone when a person retries: `ownEarlier` follows them alone.
  * All rules but the first mean the same account (the credential's ID and address). In the same
  * execution, a failed task or an unknown outcome isn't paid for again, but for a message; in another
@@ -87,38 +106,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** A digest of what the person chose. */
 	private readonly choices: string;
 
-	private readonly identities = new Map<number, Identity>();
-
-	/** By item, the digest of its account, choices and input: each is read once. */
-	private readonly sources = new Map<number, string>();
-
-	/** Ends once all large inputs so far are read: one after another, or they would be one long turn. */
-	private reading: Promise<unknown> = Promise.resolve();
-
-	/** Payments that this try has made or uses again, by item. */
-	private readonly assigned = new Map<number, Payment>();
-
-	/** Items whose earlier payment this try uses again, and items that it has paid for. */
-	private readonly reused = new Set<number>();
-	private readonly sent = new Set<number>();
-
-	/** Items that have failed, and whose recorded images are returned in place of their error. */
-	private readonly recovered = new Set<number>();
-
-	/** Requests in progress, by item, each with its problem in case of a Stop. */
-	private readonly begun = new Map<number, () => Problem>();
-
-	/** What the gateway knows the requests by that this try sends, by item. */
-	private readonly references = new Map<number, string>();
-
-	/** The lost payments of earlier calls of a tool that this call asks for, by item. */
-	private readonly takenOver = new Map<number, Payment>();
-
-	/** Items whose request was sent again after an unknown outcome. */
-	private readonly sentAgain = new Set<number>();
-
-	/** What this try sends or would have sent, by item. */
-	private readonly requestFacts = new Map<number, RequestFacts>();
+	private readonly items = new Map<number, ItemState>();
 
 	/**
 	 * @param choices what the person chose for the node's requests
@@ -152,36 +140,30 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	}
 
 	/**
-	 * Tells what an item is known by: its choices and input, and its request once that is read. An
-	 * item without an identity, as in a dry run, gets no payment.
+	 * Reads what an item is known by: its choices and input. An item without an identity, as in a dry run,
+	 * gets no payment.
 	 *
 	 * @param account a digest of the paying account
-	 * @param fingerprint that of the synchronous request before the model list has changed it, as the
-	 *   list may change
+	 * @param digest digests a value as `digestOf`, a large one in turns
 	 */
-	identify(itemIndex: number, account: string, fingerprint = ''): void {
-		const { choices, place } = this;
-		const source = this.sources.get(itemIndex) ?? digestOf(this.sourceOf(itemIndex, account));
-		this.sources.set(itemIndex, source);
-		this.identities.set(itemIndex, { itemIndex, choices, fingerprint, source, ...place });
-	}
-
-	/** Reads a large input before `identify` does. @param turn lets other work go first */
-	async readLarge(itemIndex: number, account: string, turn: () => Promise<void>): Promise<void> {
-		const source = this.sourceOf(itemIndex, account);
-		if (!isLongerThan(source, LARGE)) return;
-		const reading = this.reading.then(async () => {
-			this.sources.set(itemIndex, await digestInTurns(source, turn));
-		});
-		this.reading = reading.catch(() => undefined);
-		await reading;
-	}
-
-	private sourceOf(itemIndex: number, account: string): unknown {
+	async identify(itemIndex: number, account: string, digest: Digest): Promise<void> {
 		const { json = {}, binary } = this.context.getInputData()[itemIndex] ?? {};
 		// Without input, all calls of a tool would be the same one, whatever its expressions return.
 		const hasSource = !this.isTool || Object.keys(json).length > 0;
-		return hasSource ? [account, this.choices, json, binary] : undefined;
+		const { choices, place } = this;
+		const source = hasSource ? await digest([account, choices, json, binary]) : '';
+		this.stateOf(itemIndex).identity = { itemIndex, choices, fingerprint: '', source, ...place };
+	}
+
+	/**
+	 * Adds the request to what an item is known by.
+	 *
+	 * @param fingerprint that of the synchronous request before the model list has changed it, as the
+	 *   list may change
+	 */
+	identifyRequest(itemIndex: number, fingerprint: string): void {
+		const { identity } = this.stateOf(itemIndex);
+		if (identity !== undefined) identity.fingerprint = fingerprint;
 	}
 
 	/**
@@ -190,7 +172,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 */
 	ownEarlier(itemIndex: number): Payment | undefined {
 		const { unknown } = this;
-		const identity = this.identities.get(itemIndex);
+		const { identity } = this.stateOf(itemIndex);
 		// All calls of a tool are one item, so only the request tells which payment is whose.
 		if (this.isTool || identity === undefined) return undefined;
 		const found = this.earlier.find(ownKeysOf(identity));
@@ -205,10 +187,12 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 */
 	assign(): void {
 		// Large inputs may have been read later than others.
-		const identities = [...this.identities].sort(([one], [other]) => one - other);
-		for (const [itemIndex] of identities) this.assignOwn(itemIndex);
-		for (const [itemIndex, { fingerprint }] of identities) {
-			if (this.isTool || this.assigned.has(itemIndex)) continue;
+		const identities = [...this.items.values()]
+			.flatMap(({ identity }) => identity ?? [])
+			.sort((one, other) => one.itemIndex - other.itemIndex);
+		for (const { itemIndex } of identities) this.assignOwn(itemIndex);
+		for (const { itemIndex, fingerprint } of identities) {
+			if (this.isTool || this.isAssigned(itemIndex)) continue;
 			const payment = this.earlier.find([fingerprint]);
 			if (payment !== undefined) this.use(itemIndex, payment);
 		}
@@ -216,14 +200,15 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/** Whether `assign` has given an item an earlier payment. */
 	isAssigned(itemIndex: number): boolean {
-		return this.assigned.has(itemIndex);
+		return this.stateOf(itemIndex).payment !== undefined;
 	}
 
 	/** @see Journal */
 	find(itemIndex: number): ReturnType<Journal<number, PaymentResult>['find']> {
-		const payment = this.assigned.get(itemIndex);
+		const state = this.stateOf(itemIndex);
+		const { payment } = state;
 		if (payment === undefined) return undefined;
-		this.reused.add(itemIndex);
+		state.isReused = true;
 		const { unknown } = payment.result;
 		return unknown === undefined
 			? { charged: 'yes', receipt: payment.result }
@@ -239,7 +224,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 */
 	reference(itemIndex: number): string | undefined {
 		const { fingerprint, runIndex } = this.identityOf(itemIndex);
-		const earlier = this.assigned.get(itemIndex);
+		const state = this.stateOf(itemIndex);
+		const { payment: earlier } = state;
 		if (earlier !== undefined) {
 			const isSame = earlier.fingerprint === fingerprint && !hasEnded(earlier.result);
 			return isSame ? earlier.reference : undefined;
@@ -253,9 +239,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			? ['call', this.opened.countCall(fingerprint)]
 			: [runIndex, itemIndex, ...retry];
 		const parts = [this.opened.token(), this.context.getNode().name, fingerprint, ...place];
-		const reference = this.lostReference(itemIndex) ?? JSON.stringify(parts);
-		this.references.set(itemIndex, reference);
-		return reference;
+		return (state.reference = this.lostReference(itemIndex) ?? JSON.stringify(parts));
 	}
 
 	/** The reference of an earlier call of a tool with an unknown outcome, which another call takes over. */
@@ -268,75 +252,78 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		if (lost === undefined) return undefined;
 		const { reference } = lost;
 		delete lost.reference;
-		this.takenOver.set(itemIndex, lost);
+		this.stateOf(itemIndex).takenOver = lost;
 		return reference;
 	}
 
 	/** @see Journal */
 	begin(itemIndex: number, pending: () => Problem): void {
-		const isUnclear = this.assigned.get(itemIndex)?.result.unknown !== undefined;
-		if (isUnclear || this.begun.has(itemIndex)) this.sentAgain.add(itemIndex);
-		this.reused.delete(itemIndex);
-		this.sent.add(itemIndex);
-		this.begun.set(itemIndex, pending);
+		const state = this.stateOf(itemIndex);
+		if (state.payment?.result.unknown !== undefined || state.pending !== undefined) {
+			state.isSentAgain = true;
+		}
+		Object.assign(state, { isReused: false, isSent: true, pending });
 	}
 
 	/** @see Journal */
 	settle(itemIndex: number, end: Settled<PaymentResult>): void {
+		const state = this.stateOf(itemIndex);
+		const { pending, takenOver, facts, payment: earlier } = state;
+		delete state.pending;
 		// Once the run is over, what was begun is recorded so.
-		if (!this.begun.delete(itemIndex) || end.charged === 'no') return;
-		const lost = this.takenOver.get(itemIndex);
-		if (end.charged === 'yes') keepOnly(this.payments, (one) => one !== lost);
-		this.takenOver.delete(itemIndex);
-		const facts = this.requestFacts.get(itemIndex);
+		if (pending === undefined || end.charged === 'no') return;
+		delete state.takenOver;
+		if (end.charged === 'yes') keepOnly(this.payments, (one) => one !== takenOver);
 		const result = end.charged === 'yes' ? end.receipt : { unknown: end.problem };
-		const earlier = this.assigned.get(itemIndex);
 		if (earlier === undefined) this.add(itemIndex, result);
 		else earlier.result = { facts, ...result };
 	}
 
 	/** What an item has paid for in this try or an earlier one. */
 	resultOf(itemIndex: number): PaymentResult {
-		return this.assigned.get(itemIndex)?.result ?? {};
+		return this.stateOf(itemIndex).payment?.result ?? {};
 	}
 
 	/** Updates the payment of an item. */
 	update(itemIndex: number, result: PaymentResult): void {
-		const payment = this.assigned.get(itemIndex);
+		const { payment } = this.stateOf(itemIndex);
 		if (payment !== undefined) payment.result = { ...payment.result, ...result };
 	}
 
 	/** Sets the facts of an item's request once they are read; a payment is recorded with them. */
 	note(itemIndex: number, facts: RequestFacts): void {
-		this.requestFacts.set(itemIndex, facts);
+		this.stateOf(itemIndex).facts = facts;
 	}
 
 	/** Whether this try returns what an earlier one has paid for. */
 	isReused(itemIndex: number): boolean {
-		return this.reused.has(itemIndex) || this.recovered.has(itemIndex);
+		const { isReused = false, isRecovered = false } = this.stateOf(itemIndex);
+		return isReused || isRecovered;
 	}
 
 	/** What the payments count for that this try has made or used again. */
 	tally(): PaidTally {
-		const paid = [...this.assigned].flatMap(([itemIndex, { result }]) => {
+		const paid = [...this.items].flatMap(([itemIndex, { payment, isSent }]) => {
 			const isReused = this.isReused(itemIndex);
-			return isReused || this.sent.has(itemIndex) ? { result, isReused } : [];
+			const counts = payment !== undefined && (isReused || isSent === true);
+			return counts ? { result: payment.result, isReused } : [];
 		});
 		return tallyOfPayments(paid);
 	}
 
 	/** How many items this try has sent although an earlier attempt may have been charged for them. */
 	countSentAgain(): number {
-		return [...this.sent].filter(
-			(itemIndex) =>
-				this.sentAgain.has(itemIndex) ||
-				this.paymentsOf(itemIndex).some(
-					(payment) =>
-						payment.result.unknown !== undefined &&
-						payment !== this.assigned.get(itemIndex) &&
-						// The calls of a tool differ by their requests.
-						(this.isTool || this.isOfThisRun(payment)),
-				),
+		const hasUnclear = (itemIndex: number, own?: Payment): boolean =>
+			this.paymentsOf(itemIndex).some(
+				(payment) =>
+					payment.result.unknown !== undefined &&
+					payment !== own &&
+					// The calls of a tool differ by their requests.
+					(this.isTool || this.isOfThisRun(payment)),
+			);
+		return [...this.items].filter(
+			([itemIndex, { isSent, isSentAgain, payment }]) =>
+				isSent === true && (isSentAgain === true || hasUnclear(itemIndex, payment)),
 		).length;
 	}
 
@@ -358,12 +345,12 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/** @see KnownItems */
 	itemDetails(itemIndex: number): ItemDetails {
-		const paid = this.assigned.get(itemIndex)?.result;
+		const state = this.stateOf(itemIndex);
+		const paid = state.payment?.result;
 		const named = paid ?? this.paymentsOf(itemIndex).at(-1)?.result;
 		const { task, unknown, images = [] } = named ?? {};
 		// A task goes with the prompt that it was paid for.
-		const { model, prompt } =
-			named?.facts ?? this.requestFacts.get(itemIndex) ?? this.readFacts(itemIndex);
+		const { model, prompt } = named?.facts ?? state.facts ?? this.readFacts(itemIndex);
 		return {
 			charged: this.chargeOf(itemIndex),
 			taskId: task?.taskId ?? unknown?.taskId,
@@ -386,7 +373,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const payment = this.assignOwn(itemIndex);
 		if (payment === undefined || this.isStarted(itemIndex)) return { error };
 		const items = itemsWithoutAddress(payment.result, itemIndex);
-		if (items !== undefined) this.recovered.add(itemIndex);
+		if (items !== undefined) this.stateOf(itemIndex).isRecovered = true;
 		return { error: withPayment(error, payment), items };
 	}
 
@@ -404,7 +391,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/** @see KnownItems */
 	listUnreturned(): UnreturnedPayment[] {
-		const used = new Set(this.assigned.values());
+		const used = this.used();
 		// The run may have ended before all items were prepared. A tool's call leaves those of others.
 		const indexes = this.isTool ? [] : Array.from({ length: this.count }, (_, index) => index);
 		const own = new Set([...used, ...indexes.flatMap((index) => this.findOwn(index) ?? [])]);
@@ -413,12 +400,12 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			payment.executionId === this.place.executionId && !isInUse(payment);
 		const open = [...own, ...this.payments.filter((one) => isOpen(one) && !own.has(one))];
 		// What was sent again is listed already.
-		const begun = [...this.begun].filter(([itemIndex]) => !this.assigned.has(itemIndex));
-		const pending = begun.map(([itemIndex, problem]) => ({
-			itemIndex,
-			result: { unknown: problem() },
-		}));
-		return listPayments([...open, ...pending]);
+		const begun = [...this.items].flatMap(([itemIndex, { pending, payment }]) =>
+			pending === undefined || payment !== undefined
+				? []
+				: { itemIndex, result: { unknown: pending() } },
+		);
+		return listPayments([...open, ...begun]);
 	}
 
 	/**
@@ -429,7 +416,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 */
 	markReturned(failed: Set<number>): void {
 		const mayRunAgain = this.context.getNode().retryOnFail === true && failed.size > 0;
-		const used = new Set(this.assigned.values());
+		const used = this.used();
 		keepOnly(this.payments, (payment) => {
 			if (this.isTool) return !used.has(payment) || failed.has(payment.itemIndex);
 			if (!this.isOfThisRun(payment)) return true;
@@ -441,23 +428,37 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** Must be called when the run is over, however it ended. */
 	close(): void {
 		// The engine runs a node with Retry On Fail again even after a Stop.
-		for (const [itemIndex, problem] of this.begun) {
-			this.settle(itemIndex, { charged: 'maybe', problem: problem() });
+		for (const [itemIndex, { pending }] of this.items) {
+			if (pending !== undefined) this.settle(itemIndex, { charged: 'maybe', problem: pending() });
 		}
 		// What this call hasn't got, the next one asks for.
-		for (const [itemIndex, lost] of this.takenOver) lost.reference = this.references.get(itemIndex);
-		this.assigned.forEach(release);
+		for (const { takenOver, reference } of this.items.values()) {
+			if (takenOver !== undefined) takenOver.reference = reference;
+		}
+		this.used().forEach(release);
+	}
+
+	private stateOf(itemIndex: number): ItemState {
+		const state = this.items.get(itemIndex) ?? {};
+		this.items.set(itemIndex, state);
+		return state;
+	}
+
+	/** The payments that this try has made or uses again. */
+	private used(): Set<Payment> {
+		return new Set([...this.items.values()].flatMap(({ payment }) => payment ?? []));
 	}
 
 	/** Whether this try has gone beyond the preparation of an item: then its error names what it paid. */
 	private isStarted(itemIndex: number): boolean {
-		return this.reused.has(itemIndex) || this.sent.has(itemIndex);
+		const { isReused = false, isSent = false } = this.stateOf(itemIndex);
+		return isReused || isSent;
 	}
 
 	private identityOf(itemIndex: number): Identity {
-		const known = this.identities.get(itemIndex);
+		const { identity } = this.stateOf(itemIndex);
 		// An item that couldn't be prepared has a place in the run only.
-		return known ?? { itemIndex, fingerprint: '', source: '', ...this.place };
+		return identity ?? { itemIndex, fingerprint: '', source: '', ...this.place };
 	}
 
 	/**
@@ -468,15 +469,14 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const own = this.findOwn(itemIndex);
 		if (own !== undefined) return this.use(itemIndex, own);
 		const { unknown } = this;
-		if (unknown === undefined || !this.identities.has(itemIndex)) return undefined;
+		if (unknown === undefined || this.stateOf(itemIndex).identity === undefined) return undefined;
 		return this.add(itemIndex, { unknown });
 	}
 
 	/** The payment that an item has, or the one that is its own. */
 	private findOwn(itemIndex: number): Payment | undefined {
-		const used = this.assigned.get(itemIndex);
-		if (used !== undefined) return used;
-		const identity = this.identities.get(itemIndex);
+		const { payment, identity } = this.stateOf(itemIndex);
+		if (payment !== undefined) return payment;
 		if (identity === undefined) return this.findByPlace(itemIndex);
 		const own = ownKeysOf(identity);
 		// The calls of a tool differ by their requests and inputs; two of them can have the same place.
@@ -499,8 +499,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 * All payments of an item: that of this try, and earlier ones, also those that aren't used again.
 	 */
 	private paymentsOf(itemIndex: number): Payment[] {
-		const used = this.assigned.get(itemIndex);
-		const identity = this.identities.get(itemIndex);
+		const { payment: used, identity } = this.stateOf(itemIndex);
 		const { source, fingerprint } = this.identityOf(itemIndex);
 		const isSame = (payment: Payment): boolean =>
 			payment.fingerprint === fingerprint && fingerprint !== '';
@@ -520,16 +519,16 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/** Assigns a payment to an item of this try. */
 	private use(itemIndex: number, payment: Payment): Payment {
-		const { source } = this.identities.get(itemIndex) ?? payment;
+		const state = this.stateOf(itemIndex);
+		const { source } = state.identity ?? payment;
 		Object.assign(payment, this.place, { itemIndex, source, choices: this.choices });
-		this.assigned.set(itemIndex, payment);
+		state.payment = payment;
 		claim(payment);
 		return payment;
 	}
 
 	private add(itemIndex: number, result: PaymentResult): Payment {
-		const facts = this.requestFacts.get(itemIndex);
-		const reference = this.references.get(itemIndex);
+		const { facts, reference } = this.stateOf(itemIndex);
 		const payment = { result: { facts, ...result }, reference, ...this.identityOf(itemIndex) };
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);

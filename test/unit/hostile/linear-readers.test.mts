@@ -170,7 +170,6 @@ const OTHERS: Record<string, Shape[]> = {
 	fillFileName: [(text) => [`{prompt}${text}`, { prompt: text }]],
 	gatewayMessage: ['', '<svg', '"', '{"a":'].map((at) => (text) => [response(400, at + text)]),
 	hasBytes: [(text) => [{ data: text, mimeType: text, resource: { blob: text } }]],
-	digestInTurns: [(text) => [text, async () => await Promise.resolve()]],
 	hintsOf: [(text) => [{ model: text, messages: turnOf(text), thinking: { type: text } }]],
 	imageFileName: [(text) => [text, 'image/png', text], (text) => [`http://h/${text}`, text, text]],
 	imageTypeOf: [...BYTES, (text) => [bytesOf(`<svg${text}`)]],

@@ -2,10 +2,9 @@
 import fc from 'fast-check';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
-import { paymentContext } from './payment-context.mjs';
+import { identify, paymentContext } from './payment-context.mjs';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { isRunByAgent, isTool } from '../../../nodes/shared/run/runContext.js';
 
@@ -27,11 +26,15 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 			const paid = new PaymentLog(context, []);
 			const payer = payerFor(() => ({ created: (sent += 1) }), idempotencyHeader);
 			const plan = planGeneration({ model: 'm', prompt });
-			paid.identify(0, 'account', requestFingerprint(plan, 'account'));
+			const identified = identify(paid, 0, plan);
 			return {
-				reference: () => paid.reference(0),
+				reference: async () => {
+					await identified;
+					return paid.reference(0);
+				},
 				/** A request whose response doesn't come. */
-				lose: () => {
+				lose: async () => {
+					await identified;
 					paid.assign();
 					expect(paid.find(0)).toBeUndefined();
 					paid.reference(0);
@@ -39,6 +42,7 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 				},
 				/** @returns what it got, by when it was paid for */
 				pay: async (): Promise<number> => {
+					await identified;
 					paid.assign();
 					const { created } = await pay(payer, paid, 0, plan, ({ json }) => ({
 						created: Number(json.created),
@@ -132,28 +136,28 @@ test('in any order: each image is returned by one call, and what was not returne
 	);
 });
 
-test('at the gateway, each call is known by another reference, but one that replaces a lost one', () => {
+test('at the gateway, each call is known by another reference, but one that replaces a lost one', async () => {
 	const tool = openTool([], 'Idempotency-Key');
 	const [one, other, owl] = [tool.open(0), tool.open(1), tool.open(2, 'an owl')];
-	[one, other, owl].forEach((call) => call.lose());
+	for (const call of [one, other, owl]) await call.lose();
 	const lost = tool.payments as Array<{ reference: string }>;
 	[one, other, owl].forEach((call) => call.end(false));
 	const references = lost.map(({ reference }) => reference);
 	expect(new Set(references).size).toBe(3);
-	const again = [tool.open(3), tool.open(4)].map((call) => call.reference());
+	const again = await Promise.all([3, 4].map(async (run) => await tool.open(run).reference()));
 	expect(again.sort()).toEqual(references.slice(0, 2).sort());
-	expect(references).not.toContain(tool.open(5).reference());
+	expect(references).not.toContain(await tool.open(5).reference());
 });
 
-test('a lost call is asked for again by the next one, if that one was not answered either', () => {
+test('a lost call is asked for again by the next one, if that one was not answered either', async () => {
 	const tool = openTool([], 'Idempotency-Key');
 	const lost = tool.open(0);
-	lost.lose();
+	await lost.lose();
 	lost.end(false);
 	const [{ reference } = {}] = tool.payments as Array<{ reference?: string }>;
 	for (const runIndex of [1, 2]) {
 		const refused = tool.open(runIndex);
-		expect(refused.reference()).toBe(reference);
+		expect(await refused.reference()).toBe(reference);
 		refused.end(false);
 	}
 });

@@ -1,9 +1,12 @@
 /** How large inputs are read: once, and in pieces, between which other work goes on. */
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { openGateway } from '../../../gateway/index.js';
+import { planMessage } from '../../../gateway/messages/index.js';
 import { openFile } from '../../../nodes/shared/images/inputFiles.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
-import { digestInTurns, digestOf, PIECE } from '../../../util/digest.js';
+import { createDigest, digestOf, PIECE } from '../../../util/digest.js';
 import { isLongerThan } from '../../../util/json.js';
+import { fingerprintOf } from './payment-context.mjs';
 
 function countTurns() {
 	let turns = 0;
@@ -38,19 +41,19 @@ function logFor(items: number, length: number) {
 test('a digest in turns is that of the value, and no turn digests more than a piece', async () => {
 	const value = { b: '👾"é'.repeat(PIECE), a: 1 };
 	const { turn, turns } = countTurns();
-	expect(await digestInTurns(value, turn)).toBe(digestOf(value));
+	expect(await createDigest(turn)(value)).toBe(digestOf(value));
 	expect(turns()).toBeGreaterThan((PIECE * '👾\\"é'.length) / PIECE);
 	const nothing: Record<string, unknown> = {};
 	nothing.itself = nothing;
-	for (const none of [undefined, nothing]) expect(await digestInTurns(none, turn)).toBe('');
+	for (const none of [undefined, nothing]) expect(await createDigest(turn)(none)).toBe('');
 });
 
 test.each([50, 500_000])('an input with %s characters is digested once', async (length) => {
 	const { log, reads } = logFor(1, length);
-	await log.readLarge(0, 'account', countTurns().turn);
-	log.identify(0, 'account');
+	await log.identify(0, 'account', createDigest(countTurns().turn));
 	const before = reads.length;
-	log.identify(0, 'account', 'fingerprint');
+	log.identifyRequest(0, 'fingerprint');
+	expect(log.ownEarlier(0)).toBeUndefined();
 	expect(reads).toHaveLength(before);
 });
 
@@ -62,7 +65,8 @@ test('large inputs are read one after another: of their turns, none is one with 
 		await new Promise((resolve) => setImmediate(resolve));
 		pending -= 1;
 	};
-	await Promise.all([0, 1, 2].map(async (item) => await log.readLarge(item, 'account', turn)));
+	const digest = createDigest(turn);
+	await Promise.all([0, 1, 2].map(async (item) => await log.identify(item, 'account', digest)));
 	expect([most, new Set(reads).size]).toEqual([1, 3]);
 });
 
@@ -95,4 +99,17 @@ test.each([
 	const itself: unknown[] = [];
 	itself.push(itself);
 	expect(isLongerThan(itself, 1000)).toBe(true);
+});
+
+test('a large message is known by the digest of what is sent, read in turns', async () => {
+	const { turn, turns } = countTurns();
+	const gateway = openGateway(
+		{ baseUrl: 'https://gateway.example', apiKey: 'sk-of-a-test' },
+		{ transport: async () => await Promise.reject(new Error('sent')), sleep: turn },
+	);
+	const content = 'a'.repeat(4 * PIECE);
+	const plan = planMessage({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content }] });
+	expect(await gateway.fingerprintOf(plan)).toBe(fingerprintOf(plan, gateway.account.id));
+	expect(turns()).toBeGreaterThan(4);
+	gateway.end();
 });

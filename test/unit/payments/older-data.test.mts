@@ -3,12 +3,11 @@
  * updates between a failed execution and its retry pays nothing twice.
  */
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { paidBefore } from '../../../gateway/pay.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { fromItems, toItems } from '../../../nodes/shared/suspend/storedWaits.js';
 import { readAccount } from '../../../nodes/shared/transport/nodeAccount.js';
-import { paymentContext } from './payment-context.mjs';
+import { identify, paymentContext } from './payment-context.mjs';
 import older from './older-data.json' with { type: 'json' };
 
 const PROMPTS = ['a fox', 'an owl', 'a hare', 'a bat'];
@@ -22,21 +21,21 @@ const node = {
 const FIELDS = { baseUrl: 'https://gateway.example/v1', apiKey: 'sk-another-key-by-now' };
 
 /** The same items in another execution, as n8n's Retry runs them, or in the same one. */
-function openLog(executionId: string, choices: string[], prompts = PROMPTS): PaymentLog {
+async function openLog(executionId: string, choices: string[], prompts = PROMPTS) {
 	const store = { mediaGatewayPaid: structuredClone(older.record) };
 	const input = PROMPTS.map((prompt) => ({ json: { prompt, row: prompt.length } }));
 	const context = paymentContext(executionId, store, input, { getNode: () => node });
 	const log = new PaymentLog(context, choices);
 	const { id } = readAccount(FIELDS as never, node);
-	prompts.forEach((prompt, index) => {
+	for (const [index, prompt] of prompts.entries()) {
 		const plan = planGeneration({
 			model: 'aurora',
 			prompt,
 			fields: { n: 1 },
 			modelParameters: { size: '512x512' },
 		});
-		log.identify(index, id, requestFingerprint(plan, id));
-	});
+		await identify(log, index, plan, id);
+	}
 	log.assign();
 	return log;
 }
@@ -62,14 +61,24 @@ test.each([
 	['with the same choices', ['aurora', 'wait'], PROMPTS],
 	['with a prompt that is random', ['aurora', 'wait'], ['1', '2', '3', '4']],
 	['with other choices and the same requests', ['other'], PROMPTS],
-])('in a retry %s, tasks and images are returned; what failed is sent again', (...row) => {
+])('in a retry %s, tasks and images are returned; what failed is sent again', async (...row) => {
 	const [, choices, prompts] = row;
-	expect(got(openLog('42', choices, prompts))).toEqual(['task_1', IMAGE, undefined, undefined]);
+	expect(got(await openLog('42', choices, prompts))).toEqual([
+		'task_1',
+		IMAGE,
+		undefined,
+		undefined,
+	]);
 });
 
-test('in the same execution, nothing is sent again', () => {
+test('in the same execution, nothing is sent again', async () => {
 	const unknown = expect.stringContaining('The outcome is unknown');
-	expect(got(openLog('41', ['aurora', 'wait']))).toEqual(['task_1', IMAGE, 'task_3', unknown]);
+	expect(got(await openLog('41', ['aurora', 'wait']))).toEqual([
+		'task_1',
+		IMAGE,
+		'task_3',
+		unknown,
+	]);
 });
 
 test('stored waits are read, and stored again, as they are', () => {

@@ -1,5 +1,4 @@
 /** How a retried batch finds what it has paid for: counted in looks at the payments, not in time. */
-import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
 import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
@@ -7,11 +6,10 @@ import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
-import { paymentContext } from './payment-context.mjs';
+import { fingerprintOf, identify, paymentContext } from './payment-context.mjs';
 import { digestOf } from '../../../util/digest.js';
 
 const planOf = (prompt: string) => planGeneration({ model: 'm', prompt });
-const identityOf = (prompt: string) => requestFingerprint(planOf(prompt), 'account');
 
 interface Earlier {
 	prompt: string;
@@ -25,7 +23,7 @@ function openWith(earlier: Earlier[]) {
 	let looks = 0;
 	const payments = earlier.map(({ prompt, itemIndex, executionId = '1', result }, index) => {
 		const payment = {
-			fingerprint: identityOf(prompt),
+			fingerprint: fingerprintOf(planOf(prompt)),
 			source: '',
 			executionId,
 			runIndex: 0,
@@ -47,7 +45,7 @@ function openWith(earlier: Earlier[]) {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
 			const paid = new PaymentLog(context, []);
-			prompts.forEach((prompt, item) => paid.identify(item, 'account', identityOf(prompt)));
+			for (const [item, prompt] of prompts.entries()) await identify(paid, item, planOf(prompt));
 			paid.assign();
 			known = prompts.map((_, item) => paid.isAssigned(item));
 			const got: unknown[] = [];
@@ -139,7 +137,7 @@ function openExecutions() {
 			const context = paymentContext(executionId, store, [{ json: {} }]);
 			const paid = new PaymentLog(context, [choices]);
 			const payWith = async (read: () => object) => {
-				paid.identify(0, 'account', identityOf(choices));
+				await identify(paid, 0, planOf(choices));
 				paid.assign();
 				const paying = pay(payer, paid, 0, planOf(choices), read);
 				return await paying.finally(() => paid.close());
@@ -184,7 +182,7 @@ test.each([
 		return new PaymentLog(paymentContext(executionId, store, [{ json: {}, binary: { data } }]), []);
 	};
 	const [first, next] = [at('1', 'one'), at('2', id)];
-	first.identify(0, 'account');
+	await identify(first, 0);
 	await pay(
 		payerFor(() => ({})),
 		first,
@@ -193,7 +191,7 @@ test.each([
 		() => ({}),
 	);
 	first.close();
-	next.identify(0, 'account');
+	await identify(next, 0);
 	expect(next.ownEarlier(0) !== undefined).toBe(isPaid);
 	next.assign();
 	expect(next.isAssigned(0)).toBe(isPaid);

@@ -1,4 +1,6 @@
 /** n8n's engine with the package under test: loaded once, for all worlds of this process. */
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
 import { clock, takeOver } from '../time/take-over.mjs';
 import type { Host, HostOptions } from '../../../harness/engine/host.mjs';
 
@@ -8,6 +10,8 @@ export interface Engine {
 	credential: Record<string, unknown>;
 	/** What is told of sub-executions, and what becomes of them; to be set for each action. */
 	subExecutions: Pick<HostOptions, 'onResume' | 'whileResumed' | 'onSubProgress'>;
+	/** Another process begins: it knows nothing of the rates that the one before has found. */
+	forgetRates: () => void;
 }
 
 let engine: Promise<Engine> | undefined;
@@ -40,5 +44,24 @@ async function load(packageFolder?: string): Promise<Engine> {
 			}
 		},
 	});
-	return { host, credential, subExecutions };
+	return { host, credential, subExecutions, forgetRates: forgetRatesOf(packageFolder) };
+}
+
+/** More accounts than a process remembers. */
+const OTHER_ACCOUNTS = 250;
+
+type OpenLimiter = typeof import('../../../gateway/pace/accountRates.js').openLimiter;
+
+/** Opens so many other accounts that the package remembers none of those before. */
+function forgetRatesOf(packageFolder = '.'): () => void {
+	const load = createRequire(join(resolve(packageFolder), 'package.json'));
+	return () => {
+		const { openLimiter } = load('./dist/gateway/pace/accountRates.js') as {
+			openLimiter: OpenLimiter;
+		};
+		for (let number = 0; number < OTHER_ACCOUNTS; number += 1) {
+			const account = { idWithKey: `other ${number}`, mediaUrl: '' } as Parameters<OpenLimiter>[0];
+			openLimiter(account, {} as never, { now: () => clock.now } as never, true);
+		}
+	};
 }

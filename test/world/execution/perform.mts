@@ -80,6 +80,7 @@ function begin(step: Step, stage: Stage): Performance {
 		life.alive = false;
 		clock.kill();
 		wire.reset();
+		engine.forgetRates();
 		// Whoever has been resumed may be in the next round of a loop, with nothing suspended.
 		if (suspended === undefined || onDeath === undefined || !survives(flow)) {
 			step.ended = 'crashed';
