@@ -171,10 +171,8 @@ export class Gateway<Key = undefined> {
 	 */
 	payer(own: SendOnceOverrides = {}): Payer {
 		const { requests = this.requests } = own;
-		const { client } = this;
-		const isUsual = own.requests === undefined && own.read === undefined;
-		const sendOnce = isUsual ? this.sendOnce : this.createSendOnce(own);
-		return { client, requests, sendOnce, idempotencyHeader: this.account.idempotencyHeader };
+		const { idempotencyHeader } = this.account;
+		return { client: this.client, requests, sendOnce: this.createSendOnce(own), idempotencyHeader };
 	}
 
 	/** Tells which tasks will be waited for, or looked at. Finished ones count among them. */

@@ -82,7 +82,8 @@ const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
 const isNoImage = (start: string): boolean =>
 	NO_IMAGE.some((bytes) => start.startsWith(bytes)) || NO_IMAGE_LATER.test(start);
 
-const SVG = 'image/svg+xml';
+/** The type of a drawing. */
+export const SVG = 'image/svg+xml';
 /** The name of compressed SVG on Linux desktops; it has none that is registered. */
 const SVGZ = 'image/svg+xml-compressed';
 

@@ -18,12 +18,11 @@ export {
 	bytesBlock,
 	isRefusedImage,
 	namesLeftOutFiles,
-	SVG,
 	withoutFiles,
 } from './messageFiles';
 export { type ChatRequest, Messenger } from './messenger';
 export { responseHint } from './responseHint';
 export { continueTurns } from './sentTurns';
 export type { StoredTurn } from './thinkingHistory';
-export { toolSettings } from './toolFields';
+export { toolChoiceField, toolFields } from './toolFields';
 export { type WireNames, withOwnNames } from './wireNames';

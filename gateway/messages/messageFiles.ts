@@ -7,9 +7,6 @@ import type { Turn } from './message';
 export const isRefusedImage = (mimeType: string): boolean =>
 	/^image\/(hei[cf]|avif|tiff|(x-|x-ms-)?bmp|jxl)/.test(mimeType);
 
-/** The type of a drawing, which is sent as its text: models refuse it as an image. */
-export const SVG = 'image/svg+xml';
-
 /** The block of a file at an address. The path is the only hint at its type; most are images. */
 export function addressBlock(url: string): JsonObject {
 	const type = /\.pdf([?#]|$)/i.test(url) ? 'document' : 'image';

@@ -1,9 +1,9 @@
-import { detectImageType, detectPdf, FIRST_BYTES, isText } from '../../util/imageType';
+import { detectImageType, detectPdf, FIRST_BYTES, isText, SVG } from '../../util/imageType';
 import { readDataUrl } from '../../util/dataUrl';
 import { GatewayError } from '../protocol/gatewayError';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
-import { addressBlock, bytesBlock, isRefusedImage, SVG } from './messageFiles';
+import { addressBlock, bytesBlock, isRefusedImage } from './messageFiles';
 
 /**
  * The kinds of parts of a message that are sent. Agents, chains, tools and the SDK each have their
@@ -125,6 +125,7 @@ function fileOfBytes(base64: string, claimed: string, name = ''): JsonObject {
 	const shownName = name === '' ? '' : `"${quote(name)}", `;
 	const refused = (): GatewayError => notSent(`${shownName}a file of the type "${quote(type)}"`);
 	if (isRefusedImage(type)) throw refused();
+	// Models refuse a drawing as an image: its text is sent.
 	const isImage = type.startsWith('image/') && type !== SVG;
 	if (isImage || type === 'application/pdf') return bytesBlock(type, base64);
 	const bytes = Buffer.from(base64, 'base64');

@@ -150,8 +150,7 @@ function hasOtherModels(context: IExecuteFunctions): boolean {
  */
 function storedTurns(context: IExecuteFunctions): StoredTurn[] {
 	const store = context.getContext('node') as { [STORED_TURNS]?: StoredTurn[] };
-	store[STORED_TURNS] ??= [];
-	return store[STORED_TURNS];
+	return (store[STORED_TURNS] ??= []);
 }
 
 /** Loads the SDK on first use: an n8n without it must still load the other nodes. */

@@ -1,5 +1,6 @@
 import type { FormFile } from '../../gateway';
-import { addressBlock, bytesBlock, isRefusedImage, SVG } from '../../gateway/messages';
+import { addressBlock, bytesBlock, isRefusedImage } from '../../gateway/messages';
+import { SVG } from '../../util/imageType';
 import type { JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
 import { MB } from '../../util/megabyte';

@@ -24,17 +24,20 @@ import type { RequestFacts } from '../run/requestFacts';
  */
 function readTaskReference(item: ItemParameters): Task {
 	const fields = fieldsOf(item.input?.json);
-	const { taskType: known, submittedAt: at, taskId: id } = fields;
+	const { submittedAt: at, taskId: id } = fields;
 	const taskId = readTaskId(item);
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
-	const isKnown = known === 'generation' || known === 'edit';
-	const taskType = chosen === 'auto' ? (isKnown ? known : undefined) : chosen;
+	const taskType = chosen === 'auto' ? typeIn(fields) : chosen;
 	// The item may be that of another task than the one chosen here.
 	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? fields : {};
 	const mentioned = [alsoNamed].flat().flatMap((text) => nonEmptyString(text) ?? []);
 	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned };
 }
+
+/** The type of its task that an item names. */
+const typeIn = ({ taskType }: IDataObject): Task['taskType'] =>
+	taskType === 'generation' || taskType === 'edit' ? taskType : undefined;
 
 function readTaskId(item: ItemParameters): string {
 	const id = fieldsOf(item.input?.json).taskId;
@@ -109,12 +112,10 @@ function inputFacts(item: ItemParameters): ItemFacts {
 	const fields = fieldsOf(item.input?.json);
 	const id = nonEmptyString(fields.taskId);
 	const taskId = attempt(() => readTaskId(item)) ?? id;
-	const { taskType } = fields;
-	const isKnown = taskType === 'generation' || taskType === 'edit';
 	return {
 		charged: chargeOfInput(item.input?.json ?? {}),
 		taskId,
-		taskType: isKnown ? taskType : undefined,
+		taskType: typeIn(fields),
 		// The item may be that of another task than the one chosen.
 		status: taskId === id ? nonEmptyString(fields.status) : undefined,
 		statusUrl: taskId === id ? nonEmptyString(fields.statusUrl) : undefined,
