@@ -5,6 +5,12 @@ import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
 import { addressBlock, bytesBlock, isRefusedImage } from './messageFiles';
 
+// prettier-ignore
+const FILES = [
+	'audio', 'document', 'file', 'image', 'image_url', 'input_audio', 'input_file', 'input_image', 'media', 'text-plain',
+	'video',
+];
+
 /**
  * The kinds of parts of a message that are sent. Agents, chains, tools and the SDK each have their
  * own names.
@@ -15,19 +21,7 @@ const KINDS = new Map<unknown, (part: JsonObject) => JsonObject[]>([
 	['resource', ({ resource }) => resourceBlock(resource)],
 	// A tool names a document that it doesn't send.
 	['resource_link', (part) => textBlock({ text: JSON.stringify(part) })],
-	...[
-		'audio',
-		'document',
-		'file',
-		'image',
-		'image_url',
-		'input_audio',
-		'input_file',
-		'input_image',
-		'media',
-		'text-plain',
-		'video',
-	].map((kind) => [kind, fileBlock] as const),
+	...FILES.map((kind) => [kind, fileBlock] as const),
 ]);
 
 /** Whether a part is of a kind that `contentBlocks` knows. */
