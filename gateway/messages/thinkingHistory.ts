@@ -20,6 +20,21 @@ export interface StoredTurn {
 	blocks: JsonObject[];
 }
 
+/** What the messages of a chat leave for the later ones. */
+export interface ChatNotes {
+	/** The turns that must go back unchanged. */
+	turns: StoredTurn[];
+	/** Whether a message has failed: then a fallback model may have gone on. */
+	hasFailed?: boolean;
+}
+
+/** Whether a conversation ends with results of calls that another model has made. */
+export function answersOtherModel({ turns: stored }: ChatNotes, turns: ChatTurn[]): boolean {
+	const own = new Set(stored.flatMap(({ ids }) => ids));
+	const results = turns.at(-1)?.content.filter(isToolResult) ?? [];
+	return results.some(({ tool_use_id: id }) => !own.has(String(id)));
+}
+
 /** In characters of JSON, because the turns are stored with the execution. */
 const MOST_STORED = 8_000_000;
 
