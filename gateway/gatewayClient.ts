@@ -185,9 +185,8 @@ export class Gateway<Key = undefined> {
 	payer(own: SendOnceOverrides = {}): Payer {
 		const { requests = this.requests } = own;
 		const { client } = this;
-		const isUsual = own.requests === undefined && own.read === undefined;
-		const sendOnce = isUsual ? this.sendOnce : this.createSendOnce(own);
 		const { idempotencyHeader } = this.account;
+		const sendOnce = this.createSendOnce(own);
 		return createPayer({ client, requests, sendOnce, idempotencyHeader });
 	}
 

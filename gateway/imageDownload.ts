@@ -7,7 +7,7 @@ import type { Client } from './pace/client';
 import type { Account } from './protocol/account';
 import { GatewayError } from './protocol/gatewayError';
 import type { Fault } from './protocol/networkFault';
-import { isGood, type HttpResponse, type Outcome } from './protocol/outcome';
+import { isGood, isSuccess, type HttpResponse, type Outcome } from './protocol/outcome';
 import { planDownload } from './protocol/requestPlan';
 import { absoluteAddress } from './protocol/url';
 import { bound, peek, readBody, TooLargeError, type ResponseBody } from './wire/responseBody';
@@ -117,7 +117,7 @@ function whatHappened(outcome: Outcome, maxMb: number): string {
 		return faultTexts(outcome, HOST).happened;
 	}
 	const { httpCode, text } = outcome;
-	if (httpCode < 200 || httpCode >= 300) return `its server responded with ${httpCode}`;
+	if (!isSuccess(httpCode)) return `its server responded with ${httpCode}`;
 	return `its address returned ${foundIn(text)} instead`;
 }
 
@@ -163,8 +163,7 @@ function createDownloader<T extends object>(
 /** Whether a response has a body that is no image: another attempt would bring the same. */
 const isAnotherFile = (outcome: Outcome): outcome is HttpResponse =>
 	outcome.kind === 'response' &&
-	outcome.httpCode >= 200 &&
-	outcome.httpCode < 300 &&
+	isSuccess(outcome.httpCode) &&
 	!isGood(outcome) &&
 	outcome.text !== '';
 
@@ -192,7 +191,7 @@ async function readImage<T extends object>(
 	store: StoreImage<T>,
 ): Promise<ResponseBody> {
 	const maxBytes = Math.floor(maxMb * MB);
-	const isError = httpCode < 200 || httpCode >= 300;
+	const isError = !isSuccess(httpCode);
 	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
 	const isTooLarge = Number(length) > maxBytes;
 	const stream = isByteStream(body) ? body : undefined;

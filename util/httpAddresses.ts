@@ -8,13 +8,7 @@ const MOST_ADDRESSES = 5;
 /** The deepest level of a response that is searched. */
 const DEEPEST = 50;
 
-/** The http addresses in the texts of a JSON value: one of them may be what was paid for. */
-function addressesIn(value: unknown): string[] {
-	const found = new Set<string>();
-	search(value, found, 0);
-	return [...found];
-}
-
+/** Finds the http addresses in the texts of a JSON value: one of them may be what was paid for. */
 function search(value: unknown, found: Set<string>, depth: number): void {
 	if (found.size >= MOST_ADDRESSES || depth > DEEPEST) return;
 	if (Array.isArray(value)) value.forEach((entry) => search(entry, found, depth + 1));
@@ -30,6 +24,7 @@ function search(value: unknown, found: Set<string>, depth: number): void {
 
 /** The addresses in a response as the end of a text; empty where there are none. */
 export function namedAddresses(response: unknown): string {
-	const addresses = addressesIn(response);
-	return addresses.length === 0 ? '' : ` The response names ${addresses.join(' , ')}`;
+	const found = new Set<string>();
+	search(response, found, 0);
+	return found.size === 0 ? '' : ` The response names ${[...found].join(' , ')}`;
 }

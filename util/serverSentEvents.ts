@@ -10,7 +10,7 @@ export interface ServerEvent {
  * anyway.
  */
 export async function* readServerEvents(
-	bytes: AsyncIterable<Uint8Array>,
+	bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<ServerEvent> {
 	const decoder = new TextDecoder();
 	let rest = '';

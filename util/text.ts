@@ -14,9 +14,7 @@ const BEARER = /(\bbearer\s+)[\w.~+/=-]{12,}/gi;
 export function firstText(candidates: unknown[]): string | undefined {
 	const text = candidates.map(nonEmptyString).find((candidate) => candidate !== undefined);
 	if (text === undefined) return undefined;
-	const read = text.slice(0, LONGEST_READ);
-	const shown = quote(withoutSecrets(read));
-	return shown === '' ? undefined : shown;
+	return nonEmptyString(quote(withoutSecrets(text.slice(0, LONGEST_READ))));
 }
 
 /** A word however it is written: `TEXT_TO_IMAGE`, `text-to-image`, ` Image `. */

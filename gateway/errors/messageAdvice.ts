@@ -24,6 +24,9 @@ export function messageHints({ model, thinking }: JsonObject): string[] {
 	return hints;
 }
 
+/** The fields about how a model chooses its words. */
+export const SAMPLING = ['temperature', 'top_p', 'top_k'];
+
 /**
  * Advice after a 400 to a message: the hints about it, sampling fields, a forced tool call, and
  * changed or missing thinking blocks (docs/protocol.md, "Messages").
@@ -32,7 +35,7 @@ export function messageHints({ model, thinking }: JsonObject): string[] {
  */
 export function refusalAdvice(body: JsonObject, said: string): string[] {
 	const advice = messageHints(body);
-	const sampling = ['temperature', 'top_p', 'top_k'].filter((name) => body[name] !== undefined);
+	const sampling = SAMPLING.filter((name) => body[name] !== undefined);
 	const aboutSampling = said === '' || /temperature|top_?[pk]|sampl|support|parameter/i.test(said);
 	if (sampling.length > 0 && aboutSampling) {
 		advice.push(

@@ -8,6 +8,7 @@ import {
 import type { Turn } from './message';
 import { GatewayError } from '../protocol/gatewayError';
 import { quote } from '../../util/text';
+import { isToolCall } from './blockKinds';
 import { wireName } from './wireNames';
 import { contentBlocks, hasBytes, isContentPart } from './partBlocks';
 
@@ -196,9 +197,6 @@ function filesInText(text: string): JsonObject[] | undefined {
 
 const isContent = (parts: unknown): parts is JsonObject[] =>
 	Array.isArray(parts) && parts.length > 0 && parts.every(isContentPart);
-
-/** Whether a block of a message is a call of a tool. */
-export const isToolCall = ({ type }: JsonObject): boolean => type === 'tool_use';
 
 /** The JSON object in a text, or undefined if there is none. */
 export function jsonObjectIn(text: string): JsonObject | undefined {

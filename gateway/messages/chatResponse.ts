@@ -1,4 +1,5 @@
-import { isToolCall, jsonObjectIn, type ChatPart } from './chat';
+import { isToolCall } from './blockKinds';
+import { jsonObjectIn, type ChatPart } from './chat';
 import { digestOf } from '../../util/digest';
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { reasonIn } from '../responses/errorBody';

@@ -7,8 +7,8 @@ import {
 } from '../../util/json';
 import { type FormFile, type PaidPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../protocol/gatewayError';
-import { messageHints } from '../errors/messageAdvice';
-import { isBlankText, isThinking } from './blockKinds';
+import { messageHints, SAMPLING } from '../errors/messageAdvice';
+import { isBlankText, isThinking, isToolCall, isToolResult, textsIn } from './blockKinds';
 
 /** One turn of a conversation. The content of an assistant's turn is kept unchanged. */
 export interface Turn {
@@ -60,8 +60,6 @@ export function hintsOf(request: MessageRequest): string[] {
 	return [...messageHints(body), ...(leftOut.length === 0 ? [] : [hint])];
 }
 
-const SAMPLING = ['temperature', 'top_p', 'top_k'];
-
 /**
  * The fields of a message, and the settings that are left out of them because the endpoint rejects
  * them beside others. Extra fields override settings; of two objects of one kind, field by field.
@@ -94,9 +92,8 @@ export function isThinkingOff({ model, thinking, extraFields = {} }: MessageSett
 /** Whether a conversation ends with the results of calls before which the model hasn't thought. */
 function answersCallWithoutThinking(messages: unknown): boolean {
 	const [turn, last] = Array.isArray(messages) ? messages.slice(-2).map(blocksIn) : [];
-	const isOf = (type: string) => (block: unknown) => isJsonObject(block) && block.type === type;
-	const hasResult = last?.some(isOf('tool_result')) === true;
-	return hasResult && turn?.some(isOf('tool_use')) === true && !turn.some(isThinking);
+	const hasResult = last?.some(isToolResult) === true;
+	return hasResult && turn?.some(isToolCall) === true && !turn.some(isThinking);
 }
 
 const blocksIn = (turn: unknown): unknown[] =>
@@ -124,18 +121,12 @@ export type MessageResponse = NonNullable<ReturnType<typeof readMessage>>;
 export function readMessage(body: JsonObject) {
 	const content = contentOf(body);
 	if (content === undefined) return undefined;
-	const joined = (type: string): string =>
-		content
-			.filter(isJsonObject)
-			.filter((block) => block.type === type)
-			.map((block) => (typeof block[type] === 'string' ? block[type] : ''))
-			.join('');
 	const usage = isJsonObject(body.usage) ? body.usage : undefined;
 	const details = usage?.output_tokens_details;
 	return {
-		text: joined('text'),
+		text: textsIn(content, 'text').join(''),
 		// Empty with `omitted` display.
-		thinking: joined('thinking'),
+		thinking: textsIn(content, 'thinking').join(''),
 		model: nonEmptyString(body.model),
 		stopReason: nonEmptyString(body.stop_reason),
 		usage,
@@ -187,8 +178,6 @@ function isBlank(content: string | unknown[]): boolean {
 export function promptOf(turns: Turn[]): string | undefined {
 	const { content = '' } = turns.findLast(({ role }) => role === 'user') ?? {};
 	if (typeof content === 'string') return nonEmptyString(content);
-	const texts = content.map((block) =>
-		isJsonObject(block) && block.type === 'text' ? nonEmptyString(block.text) : undefined,
-	);
-	return nonEmptyString(texts.filter((text) => text !== undefined).join('\n'));
+	const texts = textsIn(content, 'text').filter((text) => text.trim() !== '');
+	return nonEmptyString(texts.join('\n'));
 }

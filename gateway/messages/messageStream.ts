@@ -1,3 +1,4 @@
+import { isToolCall } from './blockKinds';
 import { jsonObjectIn } from './chat';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import type { ServerEvent } from '../../util/serverSentEvents';
@@ -48,7 +49,7 @@ export class MessageStream {
 
 	/** Whether the model has begun to call a tool. */
 	get callsTool(): boolean {
-		return this.blocks.some(({ fields }) => fields.type === 'tool_use');
+		return this.blocks.some(({ fields }) => isToolCall(fields));
 	}
 
 	/**

@@ -12,7 +12,7 @@ import type { Conversation } from './chat';
 import { readChatResponse, type ChatResponse } from './chatResponse';
 import { hintsOf, planMessage, type MessageSettings } from './message';
 import { readStreamedResponse } from './streamedResponse';
-import { keepTurn, restoreTurns, type StoredTurn } from './thinkingHistory';
+import { answersOtherModel, keepTurn, restoreTurns, type ChatNotes } from './thinkingHistory';
 
 /** What a chat needs of its run's gateway. */
 interface ChatGateway {
@@ -45,12 +45,12 @@ export class Messenger {
 	private readonly closing = new AbortController();
 
 	/**
-	 * @param storedTurns the turns that must go back unchanged; they outlive the model
+	 * @param notes what earlier messages have left; they outlive the model
 	 * @param addHint shows a hint to the user once
 	 */
 	constructor(
 		private readonly gateway: ChatGateway,
-		private readonly storedTurns: StoredTurn[],
+		private readonly notes: ChatNotes,
 		private readonly addHint: (hint: string) => void,
 	) {}
 
@@ -61,16 +61,21 @@ export class Messenger {
 	 *   execution was stopped
 	 */
 	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
-		const { gateway, storedTurns } = this;
+		const { gateway, notes } = this;
 		const { id: account, withoutKeyInContent } = gateway.account;
 		const model = digestOf([account, request.model]);
-		const turns = restoreTurns(storedTurns, request.messages, model);
+		const turns = restoreTurns(notes.turns, request.messages, model);
 		const message = { ...request, messages: turns };
-		const plan = { ...planMessage(message), patienceMs: PATIENCE_MS };
+		// A fallback model has gone on for this one, and is there again.
+		const isReplaced = notes.hasFailed === true && answersOtherModel(notes, request.messages);
+		const plan = { ...planMessage(message), patienceMs: isReplaced ? 0 : PATIENCE_MS };
 		hintsOf(message).forEach(this.addHint);
-		const body = await this.request(plan, call);
+		const body = await this.request(plan, call).catch((error: unknown) => {
+			notes.hasFailed = true;
+			throw error as Error;
+		});
 		const response = readChatResponse(body, digestOf([plan.body, body]));
-		keepTurn(storedTurns, { model, turns, blocks: response.content, ids: response.callIds });
+		keepTurn(notes.turns, { model, turns, blocks: response.content, ids: response.callIds });
 		if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
 		// From the whole text, because a key may be split across several blocks.
 		const parts = response.parts.map((part) =>

@@ -125,6 +125,7 @@ function fileOfBytes(base64: string, claimed: string, name = ''): JsonObject {
 	const shownName = name === '' ? '' : `"${quote(name)}", `;
 	const refused = (): GatewayError => notSent(`${shownName}a file of the type "${quote(type)}"`);
 	if (isRefusedImage(type)) throw refused();
+	// Models refuse a drawing as an image: its text is sent.
 	const isImage = type.startsWith('image/') && type !== SVG;
 	if (isImage || type === 'application/pdf') return bytesBlock(type, base64);
 	const bytes = Buffer.from(base64, 'base64');

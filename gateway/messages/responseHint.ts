@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
 import { firstText, afterColon } from '../../util/text';
-import { isBlankText, isThinking } from './blockKinds';
-import { isToolCall } from './chat';
+import { isBlankText, isThinking, isToolCall } from './blockKinds';
 import { readMessage } from './message';
 
 /** By stop reason, why a response ends early, for the middle of a sentence, and what to do. */
@@ -40,8 +39,7 @@ export function responseHint(body: JsonObject): string | undefined {
 	}
 	const early = UNFINISHED.get(stopReason);
 	if (early !== undefined) return `A response ${early.what}. ${early.advice}`;
-	const hasCall = content.filter(isJsonObject).some(isToolCall);
-	if (stopReason === 'tool_use' && !hasCall) return NO_CALL;
+	if (stopReason === 'tool_use' && !content.some(isToolCall)) return NO_CALL;
 	const isEmpty = content.every((block) => isThinking(block) || isBlankText(block));
 	if (!isEmpty) return undefined;
 	return content.some(isThinking)

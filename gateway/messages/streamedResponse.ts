@@ -1,3 +1,4 @@
+import { isSuccess } from '../protocol/outcome';
 import type { WireResponse } from '../wire/transport';
 import { MessageStream } from './messageStream';
 import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
@@ -32,9 +33,7 @@ export async function readStreamedResponse(
 	{ onText, onPart, createKeyFilter, chunks = [] }: StreamOptions,
 ): Promise<ResponseBody> {
 	const { body, httpCode } = response;
-	if (httpCode < 200 || httpCode >= 300 || !isByteStream(body)) {
-		return await readJson(response, { chunks });
-	}
+	if (!isSuccess(httpCode) || !isByteStream(body)) return await readJson(response, { chunks });
 	let isStream = false;
 	bound(body, LARGEST_RESPONSE_BYTES);
 	const bytes = async function* () {

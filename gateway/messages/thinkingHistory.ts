@@ -1,7 +1,7 @@
-import { isToolCall, type ChatTurn } from './chat';
+import type { ChatTurn } from './chat';
 import { digestOf } from '../../util/digest';
 import type { JsonObject } from '../../util/json';
-import { isThinking } from './blockKinds';
+import { isThinking, isToolCall, isToolResult, textsIn } from './blockKinds';
 import { joinTurns, withoutBlanks, withoutBlankTexts } from './sentTurns';
 
 /**
@@ -18,6 +18,21 @@ export interface StoredTurn {
 	 */
 	place: string;
 	blocks: JsonObject[];
+}
+
+/** What the messages of a chat leave for the later ones. */
+export interface ChatNotes {
+	/** The turns that must go back unchanged. */
+	turns: StoredTurn[];
+	/** Whether a message has failed: then a fallback model may have gone on. */
+	hasFailed?: boolean;
+}
+
+/** Whether a conversation ends with results of calls that another model has made. */
+export function answersOtherModel({ turns: stored }: ChatNotes, turns: ChatTurn[]): boolean {
+	const own = new Set(stored.flatMap(({ ids }) => ids));
+	const results = turns.at(-1)?.content.filter(isToolResult) ?? [];
+	return results.some(({ tool_use_id: id }) => !own.has(String(id)));
 }
 
 /** In characters of JSON, because the turns are stored with the execution. */
@@ -71,7 +86,7 @@ function restoreToolTurns(stored: StoredTurn[], turns: ChatTurn[]): ChatTurn[] {
 	const byId = new Map(stored.flatMap((turn) => turn.ids.map((id) => [id, turn] as const)));
 	const results = new Map(
 		turns
-			.flatMap(({ content }) => content.filter(isResult))
+			.flatMap(({ content }) => content.filter(isToolResult))
 			.map((block) => [String(block.tool_use_id), block] as const),
 	);
 	const restored = new Set<StoredTurn>();
@@ -81,7 +96,7 @@ function restoreToolTurns(stored: StoredTurn[], turns: ChatTurn[]): ChatTurn[] {
 		if (turn === undefined) {
 			// The results of a stored turn's calls come after that turn.
 			const isOwn = (block: JsonObject): boolean =>
-				isResult(block) && byId.has(String(block.tool_use_id));
+				isToolResult(block) && byId.has(String(block.tool_use_id));
 			return { role, content: content.filter((block) => !isOwn(block)) };
 		}
 		if (restored.has(turn)) return [];
@@ -118,7 +133,7 @@ function withOwnIds(turns: ChatTurn[], kept: Set<unknown>): ChatTurn[] {
 	return turns.map(({ role, content }, turn) => {
 		if (role === 'assistant' && turns[turn - 1]?.role !== 'assistant') open.clear();
 		const renamed = content.map((block, index) => {
-			if (isResult(block)) {
+			if (isToolResult(block)) {
 				const tool_use_id = open.get(block.tool_use_id)?.shift() ?? block.tool_use_id;
 				return { ...block, tool_use_id };
 			}
@@ -133,8 +148,8 @@ function withOwnIds(turns: ChatTurn[], kept: Set<unknown>): ChatTurn[] {
 
 /** The endpoint rejects a turn with anything before the results of its tools. */
 const resultsFirst = ({ role, content }: ChatTurn): ChatTurn => {
-	const others = content.filter((block) => !isResult(block));
-	return { role, content: [...content.filter(isResult), ...others] };
+	const others = content.filter((block) => !isToolResult(block));
+	return { role, content: [...content.filter(isToolResult), ...others] };
 };
 
 /** Removes calls that aren't followed by their result, and results that don't follow their call. */
@@ -148,7 +163,7 @@ function inPairs(turns: ChatTurn[]): ChatTurn[] {
 			role,
 			content: content.filter((block) => {
 				if (isToolCall(block)) return results.has(block.id);
-				return !isResult(block) || calls.has(block.tool_use_id);
+				return !isToolResult(block) || calls.has(block.tool_use_id);
 			}),
 		};
 	});
@@ -165,15 +180,11 @@ function begunByUser(turns: ChatTurn[]): ChatTurn[] {
 	return [{ role: 'user', content: [{ type: 'text', text: '…' }] }, ...turns];
 }
 
-const isResult = ({ type }: JsonObject): boolean => type === 'tool_result';
-
 /** The text in the agent's form, without blank pieces. */
-function textOf(blocks: JsonObject[]): string {
-	const texts = blocks.map(({ type, text }) =>
-		type === 'text' && typeof text === 'string' ? text : '',
-	);
-	return texts.filter((text) => text.trim() !== '').join('');
-}
+const textOf = (blocks: JsonObject[]): string =>
+	textsIn(blocks, 'text')
+		.filter((text) => text.trim() !== '')
+		.join('');
 
 /** The digest of a turn's text and the conversation before it. */
 const placeOf = (history: string | undefined, blocks: JsonObject[]): string =>

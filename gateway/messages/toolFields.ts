@@ -37,16 +37,6 @@ function refuseInput(tool: string): never {
 	});
 }
 
-/** The tools, and an agent's choice of one, as fields of a request; none without tools. */
-export function toolSettings(
-	tools: Parameters<typeof toolFields>[0],
-	choice: unknown,
-	names: WireNames,
-): { tools?: JsonObject[]; tool_choice?: JsonObject } {
-	const sent = toolFields(tools, names);
-	return { tools: sent, tool_choice: sent && toolChoiceField(choice) };
-}
-
 /** The ways to choose a tool, by the words of agents for them. */
 const CHOICES = new Map<unknown, string>([
 	['auto', 'auto'],

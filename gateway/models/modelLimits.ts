@@ -89,11 +89,8 @@ function checkImages(
 		}
 	}
 	// A model that takes only addresses doesn't accept files (docs/protocol.md, "Edit").
-	if (
-		images.length > 0 &&
-		sourceTypes.length > 0 &&
-		sourceTypes.every((type) => /^\s*url\s*$/i.test(type))
-	) {
+	const isAddress = (type: string): boolean => /^\s*url\s*$/i.test(type);
+	if (images.length > 0 && sourceTypes.length > 0 && sourceTypes.every(isAddress)) {
 		violations.push(violation('The source of the image', 'a file', listed(sourceTypes)));
 	}
 	return violations;

@@ -37,14 +37,11 @@ export type FaultOutcome = Extract<Outcome, { kind: 'fault' }>;
 export type GoodResponse = HttpResponse & { json: JsonObject };
 
 /** Whether a response is usable. */
-export function isGood(outcome: Outcome): outcome is GoodResponse {
-	return (
-		outcome.kind === 'response' &&
-		outcome.httpCode >= 200 &&
-		outcome.httpCode < 300 &&
-		isJsonObject(outcome.json)
-	);
-}
+export const isGood = (outcome: Outcome): outcome is GoodResponse =>
+	outcome.kind === 'response' && isSuccess(outcome.httpCode) && isJsonObject(outcome.json);
+
+/** Whether a status is one of success. */
+export const isSuccess = (httpCode: number): boolean => httpCode >= 200 && httpCode < 300;
 
 /**
  * Whether the gateway says that it was too busy to begin with a message: with status 529, or with the

@@ -8,7 +8,7 @@ import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody'
 import { isGood, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import { planGet, TASK_PATHS, type FreePlan } from '../protocol/requestPlan';
-import { readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
+import { isErrorCode, readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
 import { isErrorWord, isUnknownWord } from '../protocol/status';
 import {
 	namesOwn,
@@ -123,9 +123,6 @@ const noteOutage = (result: PollResult, task: PolledTask, now: number): boolean 
 	result.kind === 'transient' &&
 	(result.rateLimited === true || !noteNoImage(task, now, LONGEST_OUTAGE_MS));
 
-/** Whether a code in the body of a 200 is that of an error in HTTP. */
-const isInnerCode = (code: number): boolean => code >= 400 && code < 600;
-
 /** Whether such an error may pass, or leads on to another address. */
 const mayPass = (code: number): boolean => [404, 408, 425, 429].includes(code) || code >= 500;
 
@@ -133,7 +130,7 @@ const mayPass = (code: number): boolean => [404, 408, 425, 429].includes(code) |
 function withInnerCode(outcome: Outcome, task: Task): Outcome {
 	// Nearly every response of a poll ends here: reading it for this alone would be reading it twice.
 	const code = isGood(outcome) ? innerCode(outcome.json) : NaN;
-	if (!isGood(outcome) || !isInnerCode(code)) return outcome;
+	if (!isGood(outcome) || !isErrorCode(code)) return outcome;
 	const { status, images } = readTaskState(task, outcome.json);
 	const isOfRequest =
 		status === '' ||

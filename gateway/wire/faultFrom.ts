@@ -12,7 +12,7 @@ export function faultFrom(error: unknown): FaultOutcome {
 	if (error instanceof InvalidBodyError) return { kind: 'fault', fault: 'invalidBody', detail: '' };
 	if (error instanceof TooLargeError) return { kind: 'fault', fault: 'tooLarge', detail: '' };
 	const chain: Array<Record<string, unknown>> = [];
-	for (let link: unknown = error; isLink(link) && chain.length < 5; link = link.cause)
+	for (let link: unknown = error; isJsonObject(link) && chain.length < 5; link = link.cause)
 		chain.push(link);
 	const code = chain.map((link) => link.code).find((value) => typeof value === 'string');
 	const texts = chain.map((link) => link.message).filter((value) => typeof value === 'string');
@@ -34,16 +34,12 @@ const NOT_SENT_BY_NAME = ['SsrfBlockedIpError', 'SsrfBlockedHostnameError'];
  */
 function connectionOf(chain: Array<Record<string, unknown>>): Connection | undefined {
 	for (const { request: sent } of chain) {
-		const socket = isLink(sent) ? sent.socket : undefined;
-		if (!isLink(socket)) continue;
+		const socket = isJsonObject(sent) ? sent.socket : undefined;
+		if (!isJsonObject(socket)) continue;
 		if (socket.connecting === true || socket.secureConnecting === true) return 'pending';
 		// Node.js keeps the data here until the connection is complete.
 		if (socket._pendingData !== undefined && socket._pendingData !== null) return 'pending';
 		return socket.secureConnecting === false ? 'open' : undefined;
 	}
 	return undefined;
-}
-
-function isLink(value: unknown): value is Record<string, unknown> {
-	return isJsonObject(value) || value instanceof Error;
 }

@@ -1,6 +1,7 @@
 import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
 import { imageTypeOf } from '../../util/imageType';
 import { isComplete, layersOf, readImages, readStatus } from '../responses/responseFields';
+import { isSuccess } from '../protocol/outcome';
 import { statusGroup } from '../protocol/status';
 import { finiteNumber, isJsonObject, parseJson, type JsonObject } from '../../util/json';
 import { readBody, type Reading, type ResponseBody } from './responseBody';
@@ -20,14 +21,14 @@ export async function readImageResponse(
 	{ body, httpCode, headers }: WireResponse,
 	{ chunks = [], limit = Infinity }: Reading = {},
 ): Promise<ResponseBody> {
-	const isSuccess = httpCode >= 200 && httpCode < 300;
+	const mayHaveImage = isSuccess(httpCode);
 	try {
 		const bytes = await readBody(body, limit, chunks);
 		const type = String(headers?.['content-type'] ?? '');
-		return (isSuccess ? await otherBody(bytes, type) : undefined) ?? jsonBody(bytes.toString());
+		return (mayHaveImage ? await otherBody(bytes, type) : undefined) ?? jsonBody(bytes.toString());
 	} catch (error) {
 		// Events may never end, or be cut off behind the image that was paid for.
-		const json = isSuccess && isEvents(chunks[0]) ? await jsonOfEvents(chunks) : {};
+		const json = mayHaveImage && isEvents(chunks[0]) ? await jsonOfEvents(chunks) : {};
 		if (readImages(json).length === 0) throw error as Error;
 		return { text: '', json };
 	}
@@ -64,11 +65,8 @@ const PREVIEW = /partial|preview|progress|draft|thumb|intermediate/i;
 /** Whether the image of an event isn't finished, by its name, its type or its status. */
 function isPreview({ event = '' }: ServerEvent, json: JsonObject): boolean {
 	if (isComplete(layersOf(json))) return false;
-	if (
-		PREVIEW.test(`${event.slice(0, LONGEST_START)} ${String(json.type).slice(0, LONGEST_START)}`)
-	) {
-		return true;
-	}
+	const names = [event, String(json.type)].map((name) => name.slice(0, LONGEST_START));
+	if (PREVIEW.test(names.join(' '))) return true;
 	return ['waiting', 'working'].includes(statusGroup(readStatus(json)));
 }
 
@@ -81,11 +79,8 @@ async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
 	const previews: JsonObject[] = [];
 	let error: JsonObject | undefined;
 	let last: JsonObject = {};
-	const bytes = async function* () {
-		yield* chunks;
-	};
 	let count = 0;
-	for await (const event of readServerEvents(bytes())) {
+	for await (const event of readServerEvents(chunks)) {
 		if (++count > MOST_EVENTS) break;
 		const json = jsonOfEvent(event);
 		if (json === undefined) continue;
@@ -105,18 +100,16 @@ const MOST_PREVIEWS = 3;
 
 /** Several events with finished images as the last one, with all images in the order of their numbers. */
 function merged(events: JsonObject[]): JsonObject {
-	const [first, ...others] = events.map((json) => ({ json, at: indexOf(json) }));
-	if (first === undefined) return {};
-	const sorted = [first, ...others].sort((one, other) => one.at - other.at);
+	const sorted = [...events].sort((one, other) => indexOf(one) - indexOf(other));
 	const images = new Map<string, JsonObject>();
-	for (const { json } of sorted) {
+	for (const json of sorted) {
 		for (const { url, revisedPrompt, size, quality, outputFormat } of readImages(json)) {
 			const details = { revised_prompt: revisedPrompt, size, quality, output_format: outputFormat };
 			if (!images.has(url)) images.set(url, { url, ...details });
 		}
 	}
 	const last = events.at(-1) ?? {};
-	return others.length === 0 ? last : { ...last, data: [...images.values()] };
+	return events.length === 1 ? last : { ...last, data: [...images.values()] };
 }
 
 const indexOf = ({ index, image_index, output_index }: JsonObject): number =>

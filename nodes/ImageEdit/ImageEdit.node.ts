@@ -7,12 +7,10 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import type { RequestBuilder } from '../shared/create/prepareItem';
 import { createImages } from '../shared/create/createImages';
-import { readRequest, readRequestFacts } from '../shared/create/imageRequest';
+import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
-import { tolerant } from '../shared/parameters/attempt';
-import { runPayingNode } from '../shared/payments/payingNode';
 import { WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { countImages, readFiles } from './editFiles';
 
@@ -107,12 +105,7 @@ export class ImageEdit implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await runPayingNode(
-			this,
-			fields,
-			async (paymentLog) => await createImages(this, builder, paymentLog),
-			tolerant(this, readRequestFacts),
-		);
+		return await createImages(this, fields, builder);
 	}
 }
 

@@ -10,10 +10,10 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
 import {
+	type ChatNotes,
 	isThinkingOff,
 	type MessageSettings,
 	Messenger,
-	type StoredTurn,
 } from '../../gateway/messages';
 import {
 	extraMessageFields,
@@ -34,7 +34,7 @@ import { addHints, openRun } from '../shared/run/runContext';
 import { withCompleteMessages, type AdaptedModel } from './completeMessages';
 import { GatewayChatModel } from './gatewayChatModel';
 
-const STORED_TURNS = 'mediaGatewayChat';
+const NOTES = 'mediaGatewayChatNotes';
 
 export class LmChatMediaGateway implements INodeType {
 	description: INodeTypeDescription = {
@@ -85,7 +85,7 @@ export class LmChatMediaGateway implements INodeType {
 			run.hints.add(hint);
 		};
 		if (hasOtherModels(context)) addHint(ONE_MODEL);
-		const messenger = new Messenger(run.gateway, storedTurns(context), addHint);
+		const messenger = new Messenger(run.gateway, notesIn(context), addHint);
 		const { getParametersJsonSchema: schemaOf } = sdk;
 		const model = new GatewayChatModel({ run, settings, messenger, schemaOf, itemIndex });
 		// The SDK may have the types of another n8n version.
@@ -145,13 +145,12 @@ function hasOtherModels(context: IExecuteFunctions): boolean {
 }
 
 /**
- * The turns that must go back to the gateway unchanged. They are stored with the execution, because
- * an agent of n8n 2 creates a new model after every round of tools.
+ * What earlier messages have left. It is stored with the execution, because an agent of n8n 2 creates a
+ * new model after every round of tools.
  */
-function storedTurns(context: IExecuteFunctions): StoredTurn[] {
-	const store = context.getContext('node') as { [STORED_TURNS]?: StoredTurn[] };
-	store[STORED_TURNS] ??= [];
-	return store[STORED_TURNS];
+function notesIn(context: IExecuteFunctions): ChatNotes {
+	const store = context.getContext('node') as { [NOTES]?: ChatNotes };
+	return (store[NOTES] ??= { turns: [] });
 }
 
 /** Loads the SDK on first use: an n8n without it must still load the other nodes. */

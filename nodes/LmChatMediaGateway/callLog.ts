@@ -23,12 +23,9 @@ export function logTokens(listeners: Listeners = []): void {
 }
 
 function tokensOf({ llmOutput }: CallResult): object {
-	const {
-		input_tokens: input = 0,
-		output_tokens: output = 0,
-		...usage
-	} = llmOutput?.tokenUsage ?? {};
-	const { promptTokens = input, completionTokens = output } = usage;
+	const { tokenUsage: usage = {} } = llmOutput ?? {};
+	const promptTokens = usage.promptTokens ?? usage.input_tokens ?? 0;
+	const completionTokens = usage.completionTokens ?? usage.output_tokens ?? 0;
 	return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
 }
 

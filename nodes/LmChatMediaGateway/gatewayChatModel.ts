@@ -16,7 +16,8 @@ import {
 	type MessageSettings,
 	type Messenger,
 	toConversation,
-	toolSettings,
+	toolChoiceField,
+	toolFields,
 	type WireNames,
 	withOwnNames,
 } from '../../gateway/messages';
@@ -157,6 +158,7 @@ export class GatewayChatModel implements ChatModel {
 		// Tools that a provider runs itself don't go to the gateway.
 		const functions = this.tools.filter((tool) => tool.type === 'function');
 		const described = functions.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) }));
+		const tools = toolFields(described, names);
 		return {
 			...settings,
 			...toConversation(messages),
@@ -164,7 +166,8 @@ export class GatewayChatModel implements ChatModel {
 			temperature: config.temperature ?? settings.temperature,
 			top_p: config.topP ?? settings.top_p,
 			top_k: config.topK ?? settings.top_k,
-			...toolSettings(described, config.tool_choice, names),
+			tools,
+			tool_choice: tools && toolChoiceField(config.tool_choice),
 			stop_sequences: stopSequences.length === 0 ? undefined : stopSequences,
 			stream: streamed ? true : undefined,
 		};

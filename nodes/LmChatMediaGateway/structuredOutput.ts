@@ -9,11 +9,10 @@ export interface Answer {
 	response_metadata?: { finish_reason?: unknown };
 }
 
+/** A model that can be given tools. */
 interface ToolModel {
-	bindTools(
-		tools: unknown[],
-		options?: { tool_choice?: unknown },
-	): { pipe(step: (answer: Answer) => unknown): unknown };
+	bindTools(tools: unknown[], options?: { tool_choice?: unknown }): ToolModel;
+	pipe(step: (answer: Answer) => unknown): unknown;
 }
 
 /** LangChain's settings for structured output, of which only these are looked at. */

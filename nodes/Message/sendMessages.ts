@@ -11,6 +11,7 @@ import {
 	type Turn,
 	withoutFiles,
 } from '../../gateway/messages';
+import { readRequestFacts } from '../shared/create/imageRequest';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -53,12 +54,8 @@ const LEFT_OUT =
 /** What an item would send, as far as it can be read, for its error. */
 export function readMessageFacts(item: ItemParameters): RequestFacts {
 	const draft = attempt(() => readMessageDraft(item));
-	if (draft !== undefined) {
-		return { model: draft.settings.model, prompt: promptOf(draft.added) };
-	}
-	const read = (name: string): string | undefined =>
-		attempt(() => item.optionalText(name, name)?.trim());
-	return { model: read('model'), prompt: read('prompt') };
+	if (draft === undefined) return readRequestFacts(item);
+	return { model: draft.settings.model, prompt: promptOf(draft.added) };
 }
 
 /** Sends a message for each item, unless an earlier try has paid for it, and returns the responses. */

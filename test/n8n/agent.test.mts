@@ -257,18 +257,22 @@ newest('an AI agent on n8n 2', () => {
 		expect(gateway.count('message')).toBe(1);
 	});
 
-	it('a fallback model answers at once where the first one would have to wait for a minute', async () => {
-		const fault = { kind: 'status', status: 429, retryAfter: 60 } as const;
-		gateway.setFaults([{ call: 'message', times: 1, ...fault }]);
-		const workflow = readExample('ai-agent', credentials);
-		workflow.nodes.push({ ...node(workflow, MODEL), id: 'second', name: 'Second Model' });
-		const to = { node: 'AI Agent', type: 'ai_languageModel', index: 1 };
-		workflow.connections['Second Model'] = { ai_languageModel: [[to]] };
-		node(workflow, 'AI Agent').parameters.needsFallback = true;
-		const execution = await chat(workflow, 'What is 17 * 3?');
-		expect(itemsOf(execution, 'AI Agent')[0].json.output).toContain('17 * 3 = 51');
-		expect(gateway.count('message')).toBe(2);
-	});
+	it.each([2.2, 3.1])(
+		'Agent %s: a fallback model answers at once where the first one would have to wait for a minute',
+		async (version) => {
+			const fault = { kind: 'status', status: 429, retryAfter: 60 } as const;
+			gateway.setFaults([{ call: 'message', times: 1, ...fault }]);
+			const workflow = readExample('ai-agent', credentials);
+			workflow.nodes.push({ ...node(workflow, MODEL), id: 'second', name: 'Second Model' });
+			const to = { node: 'AI Agent', type: 'ai_languageModel', index: 1 };
+			workflow.connections['Second Model'] = { ai_languageModel: [[to]] };
+			node(workflow, 'AI Agent').parameters.needsFallback = true;
+			node(workflow, 'AI Agent').typeVersion = version;
+			const execution = await chat(workflow, 'What is 17 * 3?');
+			expect(itemsOf(execution, 'AI Agent')[0].json.output).toContain('17 * 3 = 51');
+			expect(gateway.count('message')).toBe(2);
+		},
+	);
 
 	it.each([2.2, 3.1])('Agent %s with Retry On Fail: one 529 doubles no tool', async (version) => {
 		const fault = { kind: 'status', status: 529, type: 'overloaded_error' } as const;

@@ -1,8 +1,11 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { PayingField } from '../fields/choices';
 import { withInputFieldsOfFailed } from '../images/imageItems';
 import { Checker } from '../models/modelChecks';
+import { tolerant } from '../parameters/attempt';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readBudget, readAddSummary, readLimits } from '../parameters/optionValues';
+import { runPayingNode } from '../payments/payingNode';
 import { describeSentAgain } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import { runItems, type Failure } from '../run/itemRunner';
@@ -14,10 +17,27 @@ import { openProgress } from '../suspend/progress';
 import { readSuspendAfter, suspend } from '../suspend/suspend';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';
+import { readRequestFacts } from './imageRequest';
 import { MODES, prepareItem, type Batch, type RequestBuilder } from './prepareItem';
 
-/** Image Generation and Image Edit: check all items, pay for each once, wait, return the images. */
-export async function createImages(
+/**
+ * Image Generation and Image Edit: check all items, pay for each once, wait, return the images.
+ *
+ * @param fields of the node
+ */
+export const createImages = async (
+	context: IExecuteFunctions,
+	fields: PayingField[],
+	builder: RequestBuilder,
+): Promise<INodeExecutionData[][]> =>
+	await runPayingNode(
+		context,
+		fields,
+		async (paymentLog) => await createRecorded(context, builder, paymentLog),
+		tolerant(context, readRequestFacts),
+	);
+
+async function createRecorded(
 	context: IExecuteFunctions,
 	builder: RequestBuilder,
 	paymentLog: PaymentLog,

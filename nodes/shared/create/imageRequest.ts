@@ -54,7 +54,7 @@ export function readRequest(
 	};
 }
 
-/** The model and the prompt of an item, as far as they can be read, for its error. */
+/** The model and the prompt of an item, also of a message, as far as they can be read, for its error. */
 export function readRequestFacts(item: ItemParameters): RequestFacts {
 	const extraFields = attempt(() => readExtraFields(item)) ?? {};
 	const read = (name: string): string | undefined =>

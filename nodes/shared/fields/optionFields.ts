@@ -316,15 +316,8 @@ export const BY_USE = [
 	...['system', 'history', 'outputJson', 'jsonField', 'effort', 'temperature'],
 	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'onTimeout'],
 	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts', 'parkAfter'],
-	...[
-		'parametersByName',
-		'extraFields',
-		'extraFiles',
-		'responseFormat',
-		'timeout',
-		'streamResponse',
-		'checkLimits',
-	],
+	...['parametersByName', 'extraFields', 'extraFiles'],
+	...['responseFormat', 'timeout', 'streamResponse', 'checkLimits'],
 	...['display', 'keepImages', 'promptCaching', 'topK', 'topP', 'format'],
 	...['concurrency', 'requestsPerSecond', 'pollInterval', 'maxDownloadMb'],
 ];

@@ -29,6 +29,7 @@ import { failedItem, isFailed } from '../run/nodeErrors';
 import { fieldOf, joinImages } from './joinImages';
 import type { RequestFacts } from '../run/requestFacts';
 import { costOf } from '../run/tally';
+import { attempt } from '../parameters/attempt';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 
@@ -112,7 +113,10 @@ export function withInputFieldsOfFailed(
 	items: INodeExecutionData[][],
 ): INodeExecutionData[][] {
 	if (context.getNode().onError !== 'continueRegularOutput') return items;
-	return withFieldsOfFailed(items, (itemIndex) => inputFieldsOf(context, itemIndex));
+	return withFieldsOfFailed(items, (itemIndex) =>
+		// The option itself may be why the item has failed.
+		attempt(() => readInputFields(new ItemParameters(context, itemIndex))),
+	);
 }
 
 /** Adds fields to failed items. @param fieldsOf those of an input item */
@@ -127,15 +131,6 @@ export const withFieldsOfFailed = (
 			isFailed(item) ? { ...item, json: { ...fields, ...item.json } } : item,
 		);
 	});
-
-function inputFieldsOf(context: IExecuteFunctions, itemIndex: number): IDataObject | undefined {
-	try {
-		return readInputFields(new ItemParameters(context, itemIndex));
-	} catch {
-		// The option itself may be why the item has failed.
-		return undefined;
-	}
-}
 
 /** The longest template, in characters: it is stored with every task. */
 const LONGEST_TEMPLATE = 1000;
@@ -189,6 +184,8 @@ export async function itemPerImage(
 	const fileOf = fileGetter(run, facts, target);
 	const cost = costOf(facts, images.length);
 	const itemOf = async (image: ImageResult, index: number): Promise<INodeExecutionData> => {
+		const estimatedCost = costShare(cost, index, images.length);
+		const bill = billShare(facts, index, images.length);
 		try {
 			const file = await fileOf(image, index);
 			const { note, ...shown } = shownImage(image);
@@ -198,8 +195,8 @@ export async function itemPerImage(
 					prompt,
 					model,
 					parameters: isTool ? undefined : facts.parameters && deepCopy(facts.parameters),
-					...billShare(facts, index, images.length),
-					estimatedCost: costShare(cost, index, images.length),
+					...bill,
+					estimatedCost,
 					usage,
 					status,
 					taskId,
@@ -216,8 +213,6 @@ export async function itemPerImage(
 			const task = { taskId, taskType, status };
 			const failure = error instanceof GatewayError ? withDetails(error, task) : error;
 			if (!run.continuesOnFail) throw failure;
-			const estimatedCost = costShare(cost, index, images.length);
-			const bill = billShare(facts, index, images.length);
 			const about = { model, prompt, estimatedCost, usage, ...bill, ...task, requestId };
 			return failedItem(run.node, failure, target.itemIndex, { charged: 'yes', ...about });
 		}
@@ -266,11 +261,7 @@ export function shownImage(image: ImageResult): Partial<ImageResult> & { note?: 
 	if (!isInline(image)) return image;
 	const { address, ...shown } = image;
 	if (address !== undefined) return { ...shown, url: address };
-	return {
-		...shown,
-		url: undefined,
-		note: NOTE_OF_INLINE,
-	};
+	return { ...shown, url: undefined, note: NOTE_OF_INLINE };
 }
 
 /**

@@ -4,6 +4,7 @@ import {
 	detectPdf,
 	extensionFor,
 	FIRST_BYTES,
+	isText,
 	safeMimeType,
 } from '../../../util/imageType';
 import type { FormFile } from '../../../gateway';
@@ -100,22 +101,10 @@ export function readImageRefs(
 /** A path, or an address of another kind: nobody gives a binary field such a name. */
 const LIKE_ADDRESS = /^([a-z]+:\/)?\/|^www\./i;
 
-/** What a reference to an image is made of, for an error. */
-function shownRef(ref: ImageRef): unknown {
-	switch (ref.kind) {
-		case 'field':
-			return ref.field;
-		case 'file':
-			return ref.file;
-		case 'address':
-			return ref.url;
-		case 'id':
-			return ref.id;
-		case 'inline':
-			return 'an image in Base64';
-		case 'none':
-			return ref.value;
-	}
+/** What a reference to an image is made of beside its kind, for an error. */
+function shownRef({ kind, ...named }: ImageRef): unknown {
+	const [value] = Object.values<unknown>(named);
+	return kind === 'inline' ? 'an image in Base64' : value;
 }
 
 /**
@@ -249,9 +238,7 @@ export async function openFile(
 /** The content of a file that isn't an image, for the error. Its type may say that it is one. */
 function whatIsIn(start: Uint8Array, mimeType: string): string {
 	if (!mimeType.startsWith('image/')) return `of the type ${mimeType}`;
-	// Text has no control characters other than tabs and line ends.
-	const isText = !start.some((byte) => byte < 9 || (byte > 13 && byte < 32));
-	return isText ? 'and contains text' : `and contains no data of the type ${mimeType}`;
+	return isText(start) ? 'and contains text' : `and contains no data of the type ${mimeType}`;
 }
 
 /** The longest file name, in characters: more than any file system allows. */

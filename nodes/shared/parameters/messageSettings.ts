@@ -48,11 +48,7 @@ function readThinking(item: ItemParameters): JsonObject | undefined {
 	const display = item.options.optionalChoice('display', 'Display Thinking', DISPLAYS);
 	if (type === 'default') return undefined;
 	if (type === 'disabled') return { type };
-	const budget = (): number =>
-		item.count('budgetTokens', 'Budget (Tokens)', MOST_TOKENS) ?? BUDGET_TOKENS;
-	return withoutUndefined({
-		type,
-		budget_tokens: type === 'enabled' ? budget() : undefined,
-		display,
-	});
+	if (type === 'adaptive') return withoutUndefined({ type, display });
+	const budget = item.count('budgetTokens', 'Budget (Tokens)', MOST_TOKENS) ?? BUDGET_TOKENS;
+	return withoutUndefined({ type, budget_tokens: budget, display });
 }

@@ -1,6 +1,7 @@
 import { MB } from '../../../util/megabyte';
 import { optionOf } from '../fields/optionFields';
 import type { RunLimits } from '../../../gateway';
+import { attempt } from './attempt';
 import { numberIn, type ItemParameters, type ValueReader } from './itemParameters';
 
 /** A rate above 0 that lets a run end within reason; undefined for 0, which means no limit. */
@@ -18,13 +19,8 @@ const largestResponse = (maxDownloadMb: number): number =>
  * The size limit of the first item's downloads. One that can't be read fails that item alone, when
  * it is prepared.
  */
-function downloadLimit(options: ValueReader): number {
-	try {
-		return options.number('maxDownloadMb');
-	} catch {
-		return Number(optionOf('maxDownloadMb').default);
-	}
-}
+const downloadLimit = (options: ValueReader): number =>
+	attempt(() => options.number('maxDownloadMb')) ?? Number(optionOf('maxDownloadMb').default);
 
 /** The limits of the whole run. @param item the first item */
 export function readLimits({ options }: ItemParameters): RunLimits {

@@ -63,19 +63,11 @@ export function describeReasons(items: INodeExecutionData[][]): string {
 		}
 	});
 	const sorted = [...groups].sort(([, one], [, other]) => other.items.size - one.items.size);
-	const texts = sorted.map(
-		([
-			reason,
-			{
-				items: { size },
-				messages,
-			},
-		]) => {
-			const [message = ''] = messages;
-			const text = messages.size === 1 ? message : reason;
-			return { size, text: text.slice(0, LONGEST_SHOWN).replace(/\p{Cs}$/u, '') };
-		},
-	);
+	const texts = sorted.map(([reason, { items: own, messages }]) => {
+		const [message = ''] = messages;
+		const text = messages.size === 1 ? message : reason;
+		return { size: own.size, text: text.slice(0, LONGEST_SHOWN).replace(/\p{Cs}$/u, '') };
+	});
 	const [only] = texts;
 	if (texts.length < 2) return only?.text ?? '';
 	const rest = texts.slice(MOST_TOLD).reduce((sum, { size }) => sum + size, 0);

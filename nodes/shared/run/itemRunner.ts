@@ -53,20 +53,16 @@ export async function runItems(
 	count: number,
 	steps: ItemSteps,
 ): Promise<INodeExecutionData[][]> {
-	const {
-		node,
-		gateway: { stopped },
-	} = run;
 	const { known = FREE_ITEMS } = steps;
 	const runner = new ItemRunner(run, count, steps);
-	const stop = stopped.catch(() => {
+	const stop = run.gateway.stopped.catch(() => {
 		runner.isStopped = true;
 	});
 	await Promise.race([runner.runAll(), stop]);
 	if (runner.isStopped) {
 		// The engine recognizes a stopped execution by the word "canceled".
 		const paid = known.listUnreturned?.() ?? [];
-		const error = new NodeOperationError(node, 'The execution was canceled', {
+		const error = new NodeOperationError(run.node, 'The execution was canceled', {
 			description: describeUnreturned(paid, rowNamesOf(known)),
 		});
 		error.context.details = { paid };
@@ -74,7 +70,7 @@ export async function runItems(
 	}
 	if (runner.failures.length > 0) {
 		const { error, ...source } = mergedFailure(runner.failures, runner.isPrepared, known);
-		throw nodeError(node, error, { ...source, known });
+		throw nodeError(run.node, error, { ...source, known });
 	}
 	return Array.from({ length: count }, (_, itemIndex) => runner.results[itemIndex] ?? []);
 }

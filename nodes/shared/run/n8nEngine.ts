@@ -38,6 +38,9 @@ export const subNode = (name: string, type: string, more: Partial<SubNode> = {})
 	...more,
 });
 
+/** The note of a node in the canvas, which cuts off longer ones. */
+export const inFlow = (notes: string): Partial<SubNode> => ({ notes, notesInFlow: true });
+
 /** The name of the user's workflow, under which n8n lists the sub-executions. */
 export const workflowName = (context: IExecuteFunctions): string =>
 	context.getWorkflow().name ?? 'Workflow';
@@ -142,8 +145,7 @@ export async function startSuspended(
 	workflow: IExecuteWorkflowInfo,
 	items: INodeExecutionData[],
 ): Promise<string> {
-	const resumesThis = true;
-	const started = await startSubWorkflow(context, workflow, items, { resumesThis });
+	const started = await startSubWorkflow(context, workflow, items, { resumesThis: true });
 	if (started.isSuspended) return started.executionId;
 	throw new n8n.NodeOperationError(context.getNode(), 'n8n could not store the wait', {
 		description: "n8n's log says why.",

@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { mostCharged, type Problem } from '../../../gateway';
 import { withoutUndefined } from '../../../util/json';
-import { startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
+import { inFlow, startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
 import { type KnownItems, type UnreturnedPayment } from './knownItems';
 import { problemOf } from './nodeErrors';
@@ -9,11 +9,8 @@ import { problemOf } from './nodeErrors';
 /** The node whose output is the list of what a stopped run leaves. */
 const LIST = 'Image Tasks of the Stopped Run';
 
-/** What n8n shows below a node whose output is such a list; the canvas cuts off a longer note. */
-export const LIST_NOTE = {
-	notes: 'Copy this output: JSON tab, copy',
-	notesInFlow: true,
-};
+/** What n8n shows below a node whose output is such a list. */
+export const LIST_NOTE = inFlow('Copy this output: JSON tab, copy');
 
 /**
  * Writes what a run leaves to n8n's log.
@@ -52,9 +49,8 @@ export async function reportStopped(
 		// A request in progress isn't recorded yet.
 		const charged = mostCharged([told, payment.outcome === 'unknown' ? 'maybe' : 'no']);
 		const fields = copiedFields(input[payment.item]?.json ?? {});
-		return {
-			json: withoutUndefined({ ...fields, model, prompt, charged, ...payment }) as IDataObject,
-		};
+		const json = withoutUndefined({ ...fields, model, prompt, charged, ...payment });
+		return { json: json as IDataObject };
 	});
 	// The log has the list too, and an unsaved workflow has no sub-executions. The end of the time limit of
 	// a workflow is a Stop as well, and would be that of the list.

@@ -4,7 +4,7 @@ import type {
 	INode,
 	IWorkflowSettings,
 } from 'n8n-workflow';
-import { START, subNode, subWorkflow, workflowName, type SubNode } from '../run/n8nEngine';
+import { inFlow, START, subNode, subWorkflow, workflowName, type SubNode } from '../run/n8nEngine';
 import { LIST_NOTE } from '../run/stoppedRun';
 import type { WaitPlan } from './storedWaits';
 
@@ -36,9 +36,6 @@ const HELPER_OF_SUBMITS = `## Helper of Survive Restarts
 n8n was killed, or your run was stopped, while it submitted tasks. **${SUBMITTED}** has those that the gateway accepted, except for the last two seconds.
 
 Copy its output into the example *Collect these tasks*. *Retry* doesn't work here.`;
-
-/** The note of a node in the canvas, which cuts off longer ones. */
-const inFlow = (notes: string): Partial<SubNode> => ({ notes, notesInFlow: true });
 
 /**
  * Settings of the sub-workflows: their finished files and state must stay until they are returned. The

@@ -155,12 +155,11 @@ async function finishedItems(
 	run: Run,
 	{ wait: { facts, target }, state }: FinishedTask<TaskWait>,
 ): Promise<INodeExecutionData[]> {
-	const { model, created, usage, taskId, taskType, status, images, refusal } = state;
+	const { model, created, usage, taskId, taskType, status, images, refusal, requestId } = state;
 	if (refusal !== undefined) {
 		run.hints.add(`The ${taskName(state)} has not all of its images${afterColon(refusal)}`);
 	}
 	const bill = laterBill(state, facts);
-	const { requestId } = state;
 	const shown = { ...facts, ...bill, created, usage, taskId, taskType, status, requestId };
 	return await imageItems(run, images, { ...shown, model: shown.model ?? model }, target);
 }

@@ -156,6 +156,49 @@ describe('a message that the gateway certainly did not take', () => {
 		expect(error.description).not.toMatch(/Concurrency|Requests per Second/);
 	});
 
+	describe('behind which a fallback model has called a tool', () => {
+		const call = { id: 'call_0', name: 'look_up', args: {} };
+		const asked = [
+			...hello,
+			new AIMessage({ content: '', tool_calls: [call] }),
+			new ToolMessage({ tool_call_id: call.id, content: '51' }),
+		];
+		/** How often the last of some conversations is sent, and the seconds that it takes. */
+		const refuse = async (...conversations: Array<typeof asked>) => {
+			// Of another account, whose pause holds no other test up.
+			const own = new Scene();
+			await own.open();
+			own.reply = (response) => sendJson(response, untyped, 429);
+			const found = await own.bench.with({}, async (supply) => {
+				let [sent, began] = [0, 0];
+				for (const messages of conversations) {
+					[sent, began] = [own.bodies.length, performance.now()];
+					// Anew, as agents of version 3 do.
+					await expect(ask(await supply(), 'invoke', messages)).rejects.toThrow('Rate limit');
+				}
+				return { sent: own.bodies.length - sent, seconds: (performance.now() - began) / 1000 };
+			});
+			await own.close();
+			return found;
+		};
+
+		test('is not tried for half a minute again', async () => {
+			const { sent, seconds } = await refuse(hello as typeof asked, asked);
+			expect(sent).toBeLessThan(2);
+			expect(seconds).toBeLessThan(5);
+		});
+
+		test('has its patience where nothing has failed before, as in the fallback model', async () => {
+			expect((await refuse(asked)).seconds).toBeGreaterThan(15);
+		});
+
+		test('has its patience where another message has failed', async () => {
+			expect((await refuse(hello as typeof asked, hello as typeof asked)).seconds).toBeGreaterThan(
+				15,
+			);
+		});
+	});
+
 	test('a longer Retry-After ends the call at once, and holds no other message up', async () => {
 		scene.reply = (response, body, count) => {
 			if (count > 1) return reply([text('51')], 'end_turn')(response, body, count);

@@ -24,7 +24,7 @@ async function read(body: string | Buffer, { type, chunk = Infinity, status = 20
 	const bodyStream = Readable.from(parts, { objectMode: true });
 	const response = {
 		body: bodyStream,
-		statusCode: status,
+		httpCode: status,
 		headers: type === undefined ? {} : { 'Content-Type': type },
 	};
 	const onText = (text: string) => pieces.push(text);
@@ -107,7 +107,7 @@ test('a stream that breaks behind its stop reason is whole', async () => {
 			throw new Error('socket hang up');
 		})(),
 	);
-	const { json } = await readStreamedResponse({ body, statusCode: 200, headers: {} } as never, {
+	const { json } = await readStreamedResponse({ body, httpCode: 200, headers: {} } as never, {
 		createKeyFilter: newFilter,
 	});
 	expect(json).toMatchObject(message);
