@@ -54,7 +54,8 @@ function readTaskId(item: ItemParameters): string {
 const LONGEST_ID = 2000;
 const ADVICE = 'Connect a node that submits tasks, or enter one task ID for each item.';
 
-function adviceWithoutId({ input }: ItemParameters): string {
+function adviceWithoutId(item: ItemParameters): string {
+	const { input } = item;
 	const { dryRun, outcome, note } = fieldsOf(input?.json);
 	if (dryRun === true) {
 		return "The input item comes from a dry run: no task was submitted. Turn off 'Dry Run' in the node that submits.";
@@ -71,8 +72,23 @@ function adviceWithoutId({ input }: ItemParameters): string {
 	}
 	if (typeof note === 'string')
 		return 'Only a retry of the execution that has failed returns this result.';
-	return `${ADVICE} Nothing was sent.`;
+	if (chargeOfItem(item) !== 'maybe') return `${ADVICE} Nothing was sent.`;
+	return `${ADVICE} No task was checked, so it isn't known whether this item was charged.`;
 }
+
+/** Whether the request of an item was charged, as far as the item tells. */
+const chargeOfItem = (item: ItemParameters): Charged =>
+	namesNothing(item) ? 'no' : chargeOfInput(item.input?.json ?? {});
+
+/**
+ * Whether an item certainly has no task: it is empty, as after a trigger, and its ID isn't looked for
+ * elsewhere. A row without an ID may have lost it, or its request was sent before a crash.
+ */
+const namesNothing = (item: ItemParameters): boolean =>
+	Object.keys(item.input?.json ?? {}).length === 0 &&
+	item.input?.binary === undefined &&
+	item.isOfItem('taskId') &&
+	attempt(() => item.optionalText('taskId', 'Task ID') ?? '') === '';
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
 function knownFacts(item: ItemParameters): RequestFacts {
@@ -112,7 +128,7 @@ function inputFacts(item: ItemParameters): ItemFacts {
 	const { taskType } = fields;
 	const isKnown = taskType === 'generation' || taskType === 'edit';
 	return {
-		charged: chargeOfInput(item.input?.json ?? {}),
+		charged: chargeOfItem(item),
 		taskId,
 		taskType: isKnown ? taskType : undefined,
 		// The item may be that of another task than the one chosen.
@@ -136,12 +152,12 @@ export function chargeOfInput(json: IDataObject): Charged {
 /** The items of a node that gets tasks which were submitted earlier. */
 export function knownTaskItems(context: IExecuteFunctions): KnownItems {
 	const input = context.getInputData();
-	const chargeOf = (itemIndex: number): Charged => chargeOfInput(input[itemIndex]?.json ?? {});
 	const read = tolerant(context, inputFacts);
 	const itemFacts = (itemIndex: number): ItemFacts => ({
-		charged: chargeOf(itemIndex),
+		charged: chargeOfInput(input[itemIndex]?.json ?? {}),
 		...read(itemIndex),
 	});
+	const chargeOf = (itemIndex: number): Charged => itemFacts(itemIndex).charged;
 	return { count: input.length, isPaying: false, chargeOf, itemFacts };
 }
 
