@@ -27,9 +27,13 @@ export function sumOfBills(bills: Bill[]): Bill[] {
 /** More currencies than any gateway bills in. */
 const MOST_CURRENCIES = 5;
 
+/** An amount for people: in the currency that the gateway names, or else in the gateway's own unit. */
+export const inItsUnit = (cost: number, currency = "in the gateway's unit"): string =>
+	`${cost} ${currency}`;
+
 /** Bills as the part of a sentence. */
 export const describeBills = (bills: Bill[]): string =>
 	bills
-		.map(({ cost, costCurrency }) => [cost, costCurrency].join(' ').trim())
+		.flatMap(({ cost, costCurrency }) => (cost === undefined ? [] : inItsUnit(cost, costCurrency)))
 		.slice(0, MOST_CURRENCIES)
 		.join(' and ');

@@ -1,10 +1,13 @@
 import { digestOf } from '../../util/digest';
+import type { Bill } from '../../util/bill';
 import { nonEmptyString, type JsonObject } from '../../util/json';
 import { UNRECORDED } from '../journal';
 import { pay, type Payer } from '../pay';
 import type { Account } from '../protocol/account';
 import { unknownOutcome } from '../protocol/gatewayError';
 import type { PaidPlan } from '../protocol/requestPlan';
+import { readBill } from '../responses/cost';
+import { layersOf } from '../responses/responseFields';
 import { RunEnded } from '../protocol/runEnded';
 import { Requests } from '../wire/inFlight';
 import type { SendOnceOverrides } from '../wire/sendOnce';
@@ -57,10 +60,11 @@ export class Messenger {
 	/**
 	 * Sends a message.
 	 *
+	 * @returns its response, and what it cost by the gateway's bill
 	 * @throws GatewayError, with the code `outcomeUnknown` where it may have been charged, or RunEnded when the
 	 *   execution was stopped
 	 */
-	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
+	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse & { bill: Bill }> {
 		const { gateway, notes } = this;
 		const { id: account, withoutKeyInContent } = gateway.account;
 		const model = digestOf([account, request.model]);
@@ -70,7 +74,7 @@ export class Messenger {
 		const isReplaced = notes.hasFailed === true && answersOtherModel(notes, request.messages);
 		const plan = { ...planMessage(message), patienceMs: isReplaced ? 0 : PATIENCE_MS };
 		hintsOf(message).forEach(this.addHint);
-		const body = await this.request(plan, call).catch((error: unknown) => {
+		const { body, bill } = await this.request(plan, call).catch((error: unknown) => {
 			notes.hasFailed = true;
 			throw error as Error;
 		});
@@ -81,7 +85,7 @@ export class Messenger {
 		const parts = response.parts.map((part) =>
 			'text' in part ? { ...part, text: withoutKeyInContent(part.text) } : part,
 		);
-		return { ...response, parts };
+		return { ...response, parts, bill };
 	}
 
 	/** Called when the model isn't needed any more. */
@@ -90,7 +94,10 @@ export class Messenger {
 	}
 
 	/** Gets the response to a message, unless the agent or a Stop ends the call before. */
-	private async request(plan: PaidPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
+	private async request(
+		plan: PaidPlan,
+		{ signals, onText }: MessageCall,
+	): Promise<{ body: JsonObject; bill: Bill }> {
 		const { gateway } = this;
 		const { createKeyFilter } = gateway.account;
 		const requests = new Requests();
@@ -110,7 +117,10 @@ export class Messenger {
 			read: async (response, reading) =>
 				await readStreamedResponse(response, { ...reading, onText, createKeyFilter }),
 		});
-		const sending = pay(payer, UNRECORDED, undefined, plan, ({ json }) => json);
+		const sending = pay(payer, UNRECORDED, undefined, plan, ({ json, headers }) => ({
+			body: json,
+			bill: readBill(layersOf(json), headers),
+		}));
 		try {
 			return await Promise.race([sending, ended]);
 		} catch (error) {

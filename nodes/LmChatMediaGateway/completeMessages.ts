@@ -1,5 +1,6 @@
+import type { Bill } from '../../util/bill';
 import { isJsonObject } from '../../util/json';
-import { loggedAs, logTokens, type Listeners } from './callLog';
+import { type Billed, loggedAs, logTokens, type Listeners, type OnBill } from './callLog';
 import { structuredOutput, type Answer, type OutputConfig } from './structuredOutput';
 
 /** A message of an agent or chain, of which only the content is looked at. */
@@ -9,10 +10,12 @@ interface AgentMessage {
 
 interface CallOptions {
 	tool_choice?: unknown;
+	/** The adapter passes it on to the package's own model. */
+	onBill?: OnBill;
 }
 
 /** A response, or a piece of one. */
-interface Generation {
+interface Generation extends Billed {
 	message: AgentMessage & Answer & { additional_kwargs: Record<string, unknown> };
 }
 
@@ -49,20 +52,31 @@ export function withCompleteMessages(
 	toolChoice?: unknown,
 ): AdaptedModel {
 	const { _generate: generate, _streamResponseChunks: stream, bindTools } = model;
-	const withChoice = (options: CallOptions): CallOptions =>
-		toolChoice === undefined ? options : { tool_choice: toolChoice, ...options };
+	const optionsOf = (given: CallOptions, bill: Bill): CallOptions => ({
+		...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
+		...given,
+		onBill: (told) => Object.assign(bill, told),
+	});
 	logTokens(model.callbacks);
 	const ways: Omit<AdaptedModel, 'callbacks' | 'pipe'> = {
 		_generate: async (messages, options, ...more) => {
 			const given = messages.map(wrapped);
-			const result = await generate.call(model, given, withChoice(options), ...more);
-			result.generations.forEach(giveText);
+			const bill: Bill = {};
+			const result = await generate.call(model, given, optionsOf(options, bill), ...more);
+			for (const generation of result.generations) {
+				giveText(generation);
+				generation.generationInfo = { ...generation.generationInfo, ...bill };
+			}
 			return result;
 		},
 		_streamResponseChunks: async function* (messages, options, ...more) {
 			const given = messages.map(wrapped);
-			for await (const chunk of stream.call(model, given, withChoice(options), ...more)) {
+			const bill: Bill = {};
+			for await (const chunk of stream.call(model, given, optionsOf(options, bill), ...more)) {
 				giveText(chunk);
+				// The response is complete by its last piece.
+				const info = chunk.generationInfo;
+				if (info?.finish_reason !== undefined) chunk.generationInfo = { ...info, ...bill };
 				yield chunk;
 			}
 		},

@@ -23,6 +23,7 @@ import {
 } from '../../gateway/messages';
 import { nodeError } from '../shared/run/nodeErrors';
 import type { Run } from '../shared/run/runContext';
+import type { OnBill } from './callLog';
 
 /** The parts that all copies of a model share; each copy has its own tools. */
 interface Session {
@@ -41,6 +42,7 @@ type CallConfig = ChatModelConfig & {
 	signal?: AbortSignal;
 	stop?: string[];
 	tool_choice?: unknown;
+	onBill?: OnBill;
 };
 
 /** The message endpoint as a chat model of the AI Node SDK. */
@@ -133,6 +135,7 @@ export class GatewayChatModel implements ChatModel {
 				signals: signals.filter((signal) => signal !== undefined),
 				onText,
 			});
+			config.onBill?.(response.bill);
 			return { ...response, parts: response.parts.map((part) => withNames(part, names)) };
 		} catch (error) {
 			if (error instanceof RunEnded) {

@@ -3,6 +3,7 @@ import { GatewayError } from '../../../gateway';
 import { finiteNumber, isJsonObject } from '../../../util/json';
 import { counted } from '../../../util/text';
 import { rounded } from '../../../util/amount';
+import { inItsUnit } from '../../../util/bill';
 import type { Estimate } from '../../../gateway/models';
 import type { Failure } from '../run/itemRunner';
 import type { Tally } from '../run/tally';
@@ -68,6 +69,7 @@ export class Budget {
 		if (requests === 0 || (requests + failed === 1 && !this.isSet)) return undefined;
 		const overrun = this.overrun(cost, requests);
 		const count = counted(requests, 'request');
+		const estimated = priced === 0 ? '' : `; estimated cost ${inItsUnit(cost)}`;
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
 		const spent = this.spent();
 		const left = spent > 0 ? `, of which ${spent} is spent, by bills where they are known` : '';
@@ -76,7 +78,7 @@ export class Budget {
 		const isRefused = overrun !== undefined || (this.isSet && priced < requests);
 		const end = isRefused ? ': would be refused' : '';
 		return {
-			summary: `Dry run: ${count}; estimated cost ${cost}${unknown}${failures}${budget}${end}.`,
+			summary: `Dry run: ${count}${estimated}${unknown}${failures}${budget}${end}.`,
 			violations: overrun === undefined ? [] : [overrun.message],
 		};
 	}

@@ -93,7 +93,7 @@ export function itemsWithoutAddress(
 
 /** The steps for a person after a batch has failed. */
 export const RESCUE =
-	"Correct what failed in the node, save, and choose 'Retry with currently saved workflow' in Executions: it pays only for what is missing. To get the rest without that, set 'On Error' to 'Continue (using error output)' first. 'Execute step' pays for all items again.";
+	"Correct what failed in this node (a retry gets the same input items), save, and choose 'Retry with currently saved workflow' in Executions: it pays only for what is missing. To get the rest without that, set 'On Error' to 'Continue (using error output)' first. 'Execute step' pays for all items again.";
 
 /** The same for a batch of one item. */
 export const RESCUE_OF_ONE =

@@ -47,6 +47,9 @@ export const workflowName = (context: IExecuteFunctions): string =>
 
 const NOTE = { height: 220, width: 480 };
 
+/** The nodes in a row: n8n fits all of them into the window, and the note must be readable there. */
+const IN_ROW = 5;
+
 const sticky = (content: string): SubNode =>
 	subNode('Note', 'n8n-nodes-base.stickyNote', { parameters: { content, ...NOTE } });
 
@@ -72,7 +75,10 @@ export function subWorkflow(
 		parameters: { inputSource: 'passthrough' },
 	});
 	const positioned = [start, ...nodes].map(
-		(node, index): INode => ({ ...node, position: [200 * index, 0] }),
+		(node, index): INode => ({
+			...node,
+			position: [200 * (index % IN_ROW), 220 * Math.floor(index / IN_ROW)],
+		}),
 	);
 	if (note !== undefined) positioned.push({ ...sticky(note), position: [0, -NOTE.height - 40] });
 	const all = { [START]: [[nodes[0]?.name ?? '']], ...wires };

@@ -7,7 +7,7 @@ import { failedItems, isFailed } from './nodeErrors';
 import { describeReasons } from './failureReasons';
 import { addHints, isTool } from './runContext';
 import { rounded } from '../../../util/amount';
-import { describeBills } from '../../../util/bill';
+import { describeBills, inItsUnit } from '../../../util/bill';
 import { shownTally, type Tally } from './tally';
 
 /** The result of a run. */
@@ -153,7 +153,7 @@ export function describeRun(items: INodeExecutionData[][], tally: Tally): string
 		billOf(tally),
 		estimatedCost === undefined
 			? ''
-			: `estimated cost ${rounded(Math.max(0, estimatedCost - reusedCost))}`,
+			: `estimated cost ${inItsUnit(rounded(Math.max(0, estimatedCost - reusedCost)))}`,
 		...describeItems(items, tally, total),
 	]);
 }

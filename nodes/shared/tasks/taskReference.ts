@@ -57,7 +57,8 @@ function readTaskId(item: ItemParameters): string {
 const LONGEST_ID = 2000;
 const ADVICE = 'Connect a node that submits tasks, or enter one task ID for each item.';
 
-function adviceWithoutId({ input }: ItemParameters): string {
+function adviceWithoutId(item: ItemParameters): string {
+	const { input } = item;
 	const { dryRun, outcome, note } = fieldsOf(input?.json);
 	if (dryRun === true) {
 		return "The input item comes from a dry run: no task was submitted. Turn off 'Dry Run' in the node that submits.";
@@ -74,8 +75,23 @@ function adviceWithoutId({ input }: ItemParameters): string {
 	}
 	if (typeof note === 'string')
 		return 'Only a retry of the execution that has failed returns this result.';
-	return `${ADVICE} Nothing was sent.`;
+	if (chargeOfItem(item) !== 'maybe') return `${ADVICE} Nothing was sent.`;
+	return `${ADVICE} No task was checked, so it isn't known whether this item was charged.`;
 }
+
+/** Whether the request of an item was charged, as far as the item tells. */
+const chargeOfItem = (item: ItemParameters): Charged =>
+	namesNothing(item) ? 'no' : chargeOfInput(item.input?.json ?? {});
+
+/**
+ * Whether an item certainly has no task: it is empty, as after a trigger, and its ID isn't looked for
+ * elsewhere. A row without an ID may have lost it, or its request was sent before a crash.
+ */
+const namesNothing = (item: ItemParameters): boolean =>
+	Object.keys(item.input?.json ?? {}).length === 0 &&
+	item.input?.binary === undefined &&
+	item.isOfItem('taskId') &&
+	attempt(() => item.optionalText('taskId', 'Task ID') ?? '') === '';
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
 function factsOfInput(item: ItemParameters): RequestFacts {
@@ -113,7 +129,7 @@ function detailsOfInput(item: ItemParameters): ItemDetails {
 	const id = nonEmptyString(fields.taskId);
 	const taskId = attempt(() => readTaskId(item)) ?? id;
 	return {
-		charged: chargeOfInput(item.input?.json ?? {}),
+		charged: chargeOfItem(item),
 		taskId,
 		taskType: taskTypeIn(fields),
 		// The item may be that of another task than the one chosen.
@@ -137,12 +153,12 @@ export function chargeOfInput(json: IDataObject): Charged {
 /** The items of a node that gets tasks which were submitted earlier. */
 export function knownTaskItems(context: IExecuteFunctions): KnownItems {
 	const input = context.getInputData();
-	const chargeOf = (itemIndex: number): Charged => chargeOfInput(input[itemIndex]?.json ?? {});
 	const read = tolerant(context, detailsOfInput);
 	const itemDetails = (itemIndex: number): ItemDetails => ({
-		charged: chargeOf(itemIndex),
+		charged: chargeOfInput(input[itemIndex]?.json ?? {}),
 		...read(itemIndex),
 	});
+	const chargeOf = (itemIndex: number): Charged => itemDetails(itemIndex).charged;
 	return { count: input.length, isPaying: false, chargeOf, itemDetails };
 }
 

@@ -13,7 +13,7 @@ import type { ServerResponse } from 'node:http';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
 import { opened } from '../opened.mjs';
 import { ask, ChatBench, collect, KEY, toolNamed, type Use } from './chat-bench.mjs';
-import { serve } from '../workbench.mjs';
+import { sendJson, serve } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
 const THINKING = { model: 'reason-large', thinking: 'adaptive' };
@@ -185,6 +185,40 @@ test.each<'invoke' | 'stream'>(['invoke', 'stream'])(
 		expect(JSON.stringify(runData)).not.toContain(KEY);
 	},
 );
+
+test.each<['invoke' | 'stream', object]>([
+	['invoke', { cost: 0.004, costCurrency: 'USD' }],
+	['stream', { cost: 0.004, costCurrency: 'USD' }],
+	['invoke', {}],
+	['stream', {}],
+])('the log shows what a call has cost, by %s: %j', async (way, bill) => {
+	const isBilled = 'cost' in bill;
+	const usage = { input_tokens: 1, output_tokens: 2, ...(isBilled && { cost_usd: '0.004' }) };
+	const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: 'Hi' }] };
+	const parts = [
+		{ type: 'message_start', message: { id: 'm' } },
+		{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+		{ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
+		{ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+		{ type: 'message_stop' },
+	];
+	const server = await opened(
+		serve((_, response) => {
+			if (way === 'invoke') return sendJson(response, { ...message, usage });
+			response.writeHead(200, { 'content-type': 'text/event-stream' });
+			response.end(parts.map((part) => `data: ${JSON.stringify(part)}\n\n`).join(''));
+		}),
+	);
+	const own = await ChatBench.at(server.url);
+	const { runData } = await own.run({}, async (supply) => {
+		await ask((await supply()).bindTools([toolNamed('look_up')]), way, hello);
+	});
+	const [call] = runData.Model!.flatMap(({ data }) => data?.ai_languageModel?.[0] ?? []);
+	expect(call?.json.tokenUsage).toEqual({
+		...{ promptTokens: 1, completionTokens: 2, totalTokens: 3 },
+		...bill,
+	});
+});
 
 describe('tools', () => {
 	test('are described, called, two in one turn, and answered', async () => {

@@ -280,10 +280,14 @@ describe('the hint about the run', () => {
 		[
 			'thinking, cached tokens and the cost that the gateway tells',
 			{ ...input, ...output, cost: 0.1 },
-			'1 message; 7 input and 20 output tokens (15 for thinking); cost 0.1.',
+			"1 message; 7 input and 20 output tokens (15 for thinking); cost 0.1 in the gateway's unit.",
 		],
 		// A bill may be a text: gateways write amounts so that no digit is lost.
-		['no tokens that are no numbers', odd, '1 message; 0 input and 0 output tokens; cost 1.'],
+		[
+			'no tokens that are no numbers',
+			odd,
+			"1 message; 0 input and 0 output tokens; cost 1 in the gateway's unit.",
+		],
 	])('tells %s', async (_, usage, message) => {
 		respond = () => reply('x', { usage });
 		expect(hintOf(await ask())).toMatchObject({ message, type: 'info' });
@@ -299,7 +303,7 @@ describe('the hint about the run', () => {
 			items,
 		);
 		expect(hintOf(result)!.message).toMatch(
-			/^3 messages; 3 input and 6 output tokens; cost 0.3; 1 item failed: .*refused/,
+			/^3 messages; 3 input and 6 output tokens; cost 0.3 in the gateway's unit; 1 item failed: .*refused/,
 		);
 	});
 

@@ -499,7 +499,8 @@ describe('a dry run', () => {
 		expect(result.json(NODE)).toMatchObject(
 			Array(3).fill({ checks: { passed: false, violations }, estimatedCost: 0.03 }),
 		);
-		const message = 'Dry run: 3 requests; estimated cost 0.09; budget 0.05: would be refused.';
+		const message =
+			"Dry run: 3 requests; estimated cost 0.09 in the gateway's unit; budget 0.05: would be refused.";
 		expect(result.hints(NODE)).toMatchObject([{ message, type: 'info' }]);
 		expect(gateway.paid).toBe(0);
 	});
@@ -508,8 +509,7 @@ describe('a dry run', () => {
 		const result = await make('multiple', dry({ budget: 1 }));
 		const violations = ["'Budget' is set, but the price of the model 'multiple' is unknown"];
 		expect(result.json(NODE)).toMatchObject([{ checks: { passed: false, violations } }]);
-		const said =
-			'Dry run: 1 request; estimated cost 0; 1 without a known price; budget 1: would be refused.';
+		const said = 'Dry run: 1 request; 1 without a known price; budget 1: would be refused.';
 		expect(result.hints(NODE).map(({ message }) => message)).toEqual([said]);
 	});
 

@@ -58,7 +58,7 @@ describe('one refused prompt in a batch', () => {
 		const [advice, paid, ...others] = description.split('\n');
 		expect(advice).toMatch(/^Check the model/);
 		expect(paid).toMatch(
-			/^3 paid requests are recorded with this execution\. Correct what failed in the node, save, and/,
+			/^3 paid requests are recorded with this execution\. Correct what failed in this node \(a retry gets the same input items\), save, and/,
 		);
 		expect(paid).toContain("'Retry with currently saved workflow'");
 		expect(paid).toContain("'Execute step' pays for all items again");

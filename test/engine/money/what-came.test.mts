@@ -79,10 +79,38 @@ const told = (result: RunResult) =>
 	result.hints(NODE).flatMap(({ type, message }) => (type === 'info' ? [message] : []));
 
 test.each([
-	['sync', 'by the image', 1, 4, [0.5, 0.5, 0.5, 0.5], '4 images; estimated cost 2.'],
-	['wait', 'by the image', 4, 1, [0.5], '1 image; 1 task; estimated cost 0.5.'],
-	['wait', 'by the image', 1, 2, [0.5, 0.5], '2 images; 1 task; estimated cost 1.'],
-	['sync', 'by the request', 1, 3, [0.3, 0.3, 0.3], '3 images; estimated cost 0.9.'],
+	[
+		'sync',
+		'by the image',
+		1,
+		4,
+		[0.5, 0.5, 0.5, 0.5],
+		"4 images; estimated cost 2 in the gateway's unit.",
+	],
+	[
+		'wait',
+		'by the image',
+		4,
+		1,
+		[0.5],
+		"1 image; 1 task; estimated cost 0.5 in the gateway's unit.",
+	],
+	[
+		'wait',
+		'by the image',
+		1,
+		2,
+		[0.5, 0.5],
+		"2 images; 1 task; estimated cost 1 in the gateway's unit.",
+	],
+	[
+		'sync',
+		'by the request',
+		1,
+		3,
+		[0.3, 0.3, 0.3],
+		"3 images; estimated cost 0.9 in the gateway's unit.",
+	],
 ])('%s, %s: %i asked for, %i came', async (mode, model, n, came, wanted, hint) => {
 	images = came;
 	isTask = mode === 'wait';
@@ -100,7 +128,8 @@ test.each(['imageWait', 'imageTask'] as const)('a task that goes on to %s', asyn
 		input: submitted.output(NODE),
 	});
 	expect(costs(waited)).toEqual(type === 'imageWait' ? [0.5, 0.5, 0.5] : [1.5]);
-	if (type === 'imageWait') expect(told(waited)).toEqual(['3 images; 1 task; estimated cost 1.5.']);
+	if (type === 'imageWait')
+		expect(told(waited)).toEqual(["3 images; 1 task; estimated cost 1.5 in the gateway's unit."]);
 });
 
 describe('a budget is charged for what came', () => {
@@ -147,7 +176,7 @@ describe('a retry of an execution whose images are recorded', () => {
 			[0, 1].map((index) => `${server.url}/2/${index}.png`),
 		);
 		expect(told(result)[0]).toBe(
-			'2 images; 1 task; estimated cost 0; 1 item paid for by an earlier try (estimated cost 1 in all).',
+			"2 images; 1 task; estimated cost 0 in the gateway's unit; 1 item paid for by an earlier try (estimated cost 1 in all).",
 		);
 	});
 
@@ -158,7 +187,7 @@ describe('a retry of an execution whose images are recorded', () => {
 		});
 		expect(result.output(NODE)).toHaveLength(2);
 		expect(told(result)[0]).toBe(
-			'2 images; 1 task; estimated cost 0; 1 item paid for by an earlier try (estimated cost 1 in all).',
+			"2 images; 1 task; estimated cost 0 in the gateway's unit; 1 item paid for by an earlier try (estimated cost 1 in all).",
 		);
 	});
 

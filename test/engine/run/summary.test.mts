@@ -31,11 +31,13 @@ test('images, tasks, cost; a hint without being asked', async () => {
 	const parameters = { prompt: PROMPT, mode: 'wait', options: { n: 2, addSummary: true } };
 	const result = await bench.run('imageGeneration', parameters, prompts('a', 'b', 'c'));
 	expect(summaryIn(result)).toEqual({ images: 6, tasks: 3, estimatedCost: cost(6), ...SMOOTH });
-	expect(hintsOf(result)).toEqual(['6 images; 3 tasks; estimated cost 0.24.']);
+	expect(hintsOf(result)).toEqual([
+		"6 images; 3 tasks; estimated cost 0.24 in the gateway's unit.",
+	]);
 	expect(bench.gateway.paid).toBe(3);
 
 	const plain = await bench.run('imageGeneration', { prompt: 'a fox' });
-	expect(hintsOf(plain)).toEqual(['1 image; estimated cost 0.04.']);
+	expect(hintsOf(plain)).toEqual(["1 image; estimated cost 0.04 in the gateway's unit."]);
 	expect(plain.json(NODE)[0]).not.toHaveProperty('summary');
 });
 
@@ -110,7 +112,7 @@ test('Retry On Fail: an unknown outcome is paid for, and no item that an earlier
 	const counts = { images: 1, estimatedCost: cost(2), reusedItems: 1, failedItems: 1 };
 	expect(summaryIn(result)).toMatchObject(counts);
 	const hint =
-		/^1 image; estimated cost 0; 1 item failed: .*; 1 item paid for by an earlier try \(estimated cost 0.08 in all\)\.$/;
+		/^1 image; estimated cost 0 in the gateway's unit; 1 item failed: .*; 1 item paid for by an earlier try \(estimated cost 0.08 in all\)\.$/;
 	expect(hintsOf(result)).toEqual([expect.stringMatching(hint)]);
 });
 
@@ -133,7 +135,7 @@ test('Submit Only and Image Wait: the tasks of the one are the images of the oth
 		prompts('a fox', 'an owl'),
 	);
 	expect(summaryIn(submitted)).toMatchObject({ images: 0, tasks: 2, estimatedCost: cost(2) });
-	expect(hintsOf(submitted)).toEqual(['2 tasks; estimated cost 0.08.']);
+	expect(hintsOf(submitted)).toEqual(["2 tasks; estimated cost 0.08 in the gateway's unit."]);
 	const tasks = submitted.json(NODE).map(({ summary, ...task }) => task);
 	const waited = await bench.run('imageWait', { options: { addSummary: true } }, tasks);
 	expect(summaryIn(waited)).toEqual({ images: 2, tasks: 2, estimatedCost: cost(2), ...SMOOTH });
@@ -168,7 +170,9 @@ test('a dry run has done nothing, and says what would be done', async () => {
 	]);
 	expect(summaryIn(dry)).toMatchObject({ images: 0, tasks: 0, failedItems: 1 });
 	expect(dry.hints(NODE).map(({ message }) => message)).toEqual([
-		expect.stringMatching(/^Dry run: 2 requests; estimated cost [\d.]+; 1 item failed\.$/),
+		expect.stringMatching(
+			/^Dry run: 2 requests; estimated cost [\d.]+ in the gateway's unit; 1 item failed\.$/,
+		),
 	]);
 	expect(bench.gateway.paid).toBe(0);
 });

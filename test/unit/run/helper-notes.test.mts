@@ -22,6 +22,8 @@ test.each([
 	const sticky = nodes.find(({ type }) => type === 'n8n-nodes-base.stickyNote');
 	expect(sticky?.parameters.content).toMatch(/^## Helper of Survive Restarts/);
 	expect(sticky?.parameters.content).toMatch(note);
+	// n8n fits all nodes into the window: the note of one that is wider can't be read.
+	expect(Math.max(...nodes.map(({ position }) => position[0]))).toBeLessThan(1000);
 	const steps = nodes.filter(({ parameters }) => /supervise|keep|check/.test(`${parameters.step}`));
 	expect(steps.filter(({ notes }) => notes === undefined || notes.length > 40)).toEqual([]);
 });
