@@ -189,7 +189,7 @@ describe('a message that the gateway certainly did not take', () => {
 		});
 
 		test('has its patience where nothing has failed before, as in the fallback model', async () => {
-			expect((await refuse(asked)).seconds).toBeGreaterThan(15);
+			expect((await refuse(asked)).seconds).toBeGreaterThan(5);
 		});
 
 		test('has its patience where another message has failed', async () => {
