@@ -105,7 +105,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 					return true;
 				}
 				const running = host.resume(child);
-				const next = await (options.whileResumed?.(child, running) ?? running);
+				const next: RunResult | Crash = await (options.whileResumed?.(child, running) ?? running);
 				// What it waits for is lost.
 				if (next === child) return true;
 				crash ??= typeof next === 'string' ? next : undefined;
