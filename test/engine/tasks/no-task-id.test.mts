@@ -7,7 +7,7 @@ const bench = sharedBench();
 const ELSEWHERE = "={{ $('Start').item.json.task }}";
 const row = { name: 'fox', taskId: '' };
 
-describe.each(['imageTask', 'imageWait'])('%s', (type) => {
+describe.each<'imageTask' | 'imageWait'>(['imageTask', 'imageWait'])('%s', (type) => {
 	test.each([
 		['an empty item, and the ID of the item', {}, {}, 'no'],
 		['an empty item, and blanks', { taskId: '  ' }, {}, 'no'],
