@@ -35,6 +35,8 @@ import { withCompleteMessages, type AdaptedModel } from './completeMessages';
 import { GatewayChatModel } from './gatewayChatModel';
 
 const NOTES = 'mediaGatewayChatNotes';
+/** Where an execution that was stored before there were notes has its turns. */
+type OlderNotes = { mediaGatewayChat: ChatNotes['turns'] };
 
 export class LmChatMediaGateway implements INodeType {
 	description: INodeTypeDescription = {
@@ -149,8 +151,8 @@ function hasOtherModels(context: IExecuteFunctions): boolean {
  * new model after every round of tools.
  */
 function notesIn(context: IExecuteFunctions): ChatNotes {
-	const store = context.getContext('node') as { [NOTES]?: ChatNotes };
-	return (store[NOTES] ??= { turns: [] });
+	const store = context.getContext('node') as Partial<{ [NOTES]: ChatNotes } & OlderNotes>;
+	return (store[NOTES] ??= { turns: store.mediaGatewayChat ?? [] });
 }
 
 /** Loads the SDK on first use: an n8n without it must still load the other nodes. */

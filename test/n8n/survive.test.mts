@@ -124,7 +124,11 @@ describe('waiting that survives a crash, on n8n 2', () => {
 
 		const [outer, kept, ...others] = await executionsOf(workflowId);
 		expect([outer?.status, kept?.status, others]).toEqual(['crashed', 'crashed', []]);
-		const tasks = itemsOf(await server.execution(String(kept?.id)), 'Submitted Image Tasks');
+		const list = await server.execution(String(kept?.id));
+		const tasks = itemsOf(list, 'Submitted Image Tasks');
+		// The editor shows the last round.
+		const rounds = list.data.resultData.runData['Submitted Image Tasks'];
+		expect(rounds.at(-1).data.main[0]).toHaveLength(tasks.length);
 		const before = paidAt.findLast(({ at }) => at < end - 2000)?.paid ?? 0;
 		// But for what was under way, ten at a time.
 		expect(tasks.length).toBeGreaterThanOrEqual(before - 10);

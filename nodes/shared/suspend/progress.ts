@@ -5,8 +5,8 @@ import { progressWorkflow } from './subWorkflows';
 
 /*
  * While a batch is being submitted, a crash or a Stop would lose the IDs of its tasks. So a
- * sub-execution runs at the same time: it outputs new ones once a second, and n8n stores its whole
- * output after each of these rounds.
+ * sub-execution runs at the same time: it outputs all of them once a second, if there are new ones, and
+ * n8n stores its whole output after each of these rounds.
  */
 
 /** The pause between two rounds. */
@@ -14,7 +14,10 @@ const ROUND_MS = 1000;
 
 /** The tasks of a node that submits, for the sub-execution, which runs in the same process. */
 interface Channel {
+	/** Those that no round has output yet. */
 	tasks: INodeExecutionData[];
+	/** What the last round has output. */
+	stored: INodeExecutionData[];
 	/** Aborted when that node has ended. */
 	ended: AbortController;
 	/** Whether that node has returned all tasks. */
@@ -30,7 +33,12 @@ export type Progress = ReturnType<typeof openProgress>;
 /** Starts to store tasks. Errors are ignored: they must not prevent the node from submitting. */
 export function openProgress(context: IExecuteFunctions) {
 	const key = `${context.getExecutionId()} ${(opened += 1)}`;
-	const channel: Channel = { tasks: [], ended: new AbortController(), isReturned: false };
+	const channel: Channel = {
+		tasks: [],
+		stored: [],
+		ended: new AbortController(),
+		isReturned: false,
+	};
 	let running: Promise<unknown> | undefined;
 
 	const start = async (): Promise<void> => {
@@ -60,8 +68,9 @@ export function openProgress(context: IExecuteFunctions) {
 }
 
 /**
- * A round of the sub-execution: waits a second, or until there is a new task, and outputs what was
- * submitted meanwhile.
+ * A round of the sub-execution: waits a second, or until there is a new task, and outputs all that was
+ * submitted: the editor shows the last round, and a person copies what it shows. The round before gives
+ * its tasks away, which n8n keeps in memory, or else each would be stored as often as there are rounds.
  *
  * @returns the tasks on output 0; on output 1 an item that starts the next round
  * @throws NodeOperationError at the end, if the tasks must stay in n8n's list
@@ -73,11 +82,13 @@ export async function reportProgress(context: IExecuteFunctions): Promise<INodeE
 	const { signal } = channel.ended;
 	do await sleep(ROUND_MS, signal).catch(() => undefined);
 	while (channel.tasks.length === 0 && !signal.aborted);
-	const tasks = channel.tasks.splice(0);
-	if (tasks.length > 0) return [tasks, [{ json, pairedItem: { item: 0 } }]];
+	if (channel.tasks.length > 0) {
+		channel.stored = [...channel.stored.splice(0), ...channel.tasks.splice(0)];
+		return [channel.stored, [{ json, pairedItem: { item: 0 } }]];
+	}
 	if (channel.isReturned) return [[], []];
 	throw new NodeOperationError(context.getNode(), 'The run that submitted these tasks has ended', {
 		description:
-			"The tasks continue at the gateway. Their IDs are in the output of this node: paste it into the example 'Collect these tasks', or give the IDs to Image Wait or Image Task.",
+			"The tasks continue at the gateway. Their IDs are in the output of this node: choose the run before this one, and paste its output into the example 'Collect these tasks', or give the IDs to Image Wait or Image Task.",
 	});
 }

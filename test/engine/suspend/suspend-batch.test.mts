@@ -200,6 +200,9 @@ describe('what is kept while a batch is submitted', () => {
 			});
 			expect(kept!.status).toBe('success');
 			expect(kept!.runData['Submitted Image Tasks']!.length).toBeGreaterThan(2);
+			// The editor shows the last round, which has all; each task is stored once.
+			const last = kept!.runData['Submitted Image Tasks']!.length - 2;
+			expect(kept!.json('Submitted Image Tasks', 0, last)).toHaveLength(60);
 			expect(keptIn(kept)).toHaveLength(60);
 			if (mode === 'submit')
 				expect(result.json(NODE)).toEqual(expect.arrayContaining(keptIn(kept)));
@@ -223,6 +226,10 @@ describe('what is kept while a batch is submitted', () => {
 			await until(() => bench.gateway.requests.every(({ status }) => status));
 			const [kept] = progress();
 			expect(kept!.status).toBe('error');
+			// The last round has the error, which says that the round before it has all tasks.
+			const last = kept!.runData['Submitted Image Tasks']!.length - 1;
+			expect(errorOf(kept!).description).toContain('choose the run before this one');
+			expect(kept!.json('Submitted Image Tasks', 0, last - 1)).toEqual(keptIn(kept));
 			expect(keptIn(kept).length).toBeGreaterThanOrEqual(20);
 			// What was under way at a Stop is not known here; n8n's own list has all the others.
 			const paid = bench.gateway.paid;
