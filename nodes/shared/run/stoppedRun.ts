@@ -17,10 +17,16 @@ export const LIST_NOTE = inFlow('Copy this output: JSON tab, copy');
  *
  * @param what happened to the run, as a sentence
  * @param text what it leaves
+ * @param level `info` where nothing is wrong
  */
-export function logUnreturned(context: IExecuteFunctions, what: string, text: string): void {
+export function logUnreturned(
+	context: IExecuteFunctions,
+	what: string,
+	text: string,
+	level: 'info' | 'warn' = 'warn',
+): void {
 	const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
-	context.logger?.warn(`${where}: ${what} ${text}`);
+	context.logger?.[level](`${where}: ${what} ${text}`);
 }
 
 /**

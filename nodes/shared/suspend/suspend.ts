@@ -84,12 +84,14 @@ export async function suspend(
 ): Promise<INodeExecutionData[][]> {
 	const plan = planOf(context, tally);
 	const { toOutput } = plan;
+	const text = describeUnreturned(known.listUnreturned?.() ?? []);
 	try {
 		await startSupervisor(context, plan, entries);
+		// A worker without the package, or an older n8n, drops the IDs in the database.
+		logUnreturned(context, 'The run is stored while it waits.', text, 'info');
 	} catch (error) {
 		// A Stop is reported by the node itself.
 		if (isStopped(context)) throw finalError(context.getNode(), error, known);
-		const text = describeUnreturned(known.listUnreturned?.() ?? []);
 		logUnreturned(context, 'n8n could not store the run.', text);
 		if (!context.continueOnFail()) throw finalError(context.getNode(), error, known);
 		const failed = resultOf(failOpen(context, { plan, entries }, error), tally);

@@ -15,7 +15,7 @@ turnTimeOfDay();
 // The logger that nodes are given.
 const require = createRequire(createRequire(import.meta.url).resolve('n8n-core'));
 const { Logger } = require('@n8n/backend-common') as {
-	Logger: abstract new () => { warn(message: string): void };
+	Logger: abstract new () => { warn(message: string): void; info(message: string): void };
 };
 
 /** Of a sub-execution with this node, the database refuses so many. */
@@ -88,6 +88,18 @@ describe.each([false, true])('a database that is away (silently: %s)', (isSilent
 		},
 	);
 });
+
+// A worker without the package drops them in the database.
+test.each(['imageGeneration', 'imageWait'] as const)(
+	'the tasks of a stored run are in n8n’s log: %s',
+	async (type) => {
+		const told = jest.spyOn(Container.get(Logger), 'info').mockImplementation();
+		const { status } = await start(type, {});
+		const line = told.mock.calls.map(([text]) => String(text)).find((text) => /stored/.test(text));
+		told.mockRestore();
+		expect([status, new Set(line?.match(/task_\w+/g)).size]).toEqual(['waiting', 2]);
+	},
+);
 
 test('for longer: Retry On Fail waits for the same tasks', async () => {
 	Object.assign(broken, { node: CHECKS, times: MINUTE + 1 });
