@@ -100,8 +100,8 @@ async function payOnce<Key, R>(
 		journal.begin(key, () =>
 			clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.())),
 		);
-		const outcome = await sendOnce(...args);
-		if (isGood(withLocationOnly(outcome)) && !isOverloaded(outcome, plan.call)) return outcome;
+		const outcome = withLocationOnly(await sendOnce(...args));
+		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
 			unclear = clearer(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
 		else if (unclear === undefined) journal.settle(key, { charged: 'no' });

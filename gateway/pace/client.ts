@@ -3,7 +3,6 @@ import { errorFor } from '../errors/errorMessages';
 import {
 	isGood,
 	isOverloaded,
-	withLocationOnly,
 	type GoodResponse,
 	type Outcome,
 } from '../protocol/outcome';
@@ -207,7 +206,6 @@ export class Client {
 
 /** The good response of a paid plan. @throws GatewayError if there is none */
 function responseOf(plan: PaidPlan, { outcome, attempts }: Sent): GoodResponse {
-	const response = withLocationOnly(outcome);
-	if (isGood(response) && !isOverloaded(response, plan.call)) return response;
+	if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
 	throw errorFor(plan, outcome, attempts);
 }
