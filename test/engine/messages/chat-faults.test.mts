@@ -192,6 +192,11 @@ describe('a message that the gateway certainly did not take', () => {
 			expect((await refuse(asked)).seconds).toBeGreaterThan(5);
 		});
 
+		test('has its patience in another conversation, where it may be the fallback model itself', async () => {
+			const other = [new HumanMessage('What is 5 * 3?')] as typeof asked;
+			expect((await refuse(other, asked)).seconds).toBeGreaterThan(15);
+		});
+
 		test('has its patience where another message has failed', async () => {
 			expect((await refuse(hello as typeof asked, hello as typeof asked)).seconds).toBeGreaterThan(
 				15,
