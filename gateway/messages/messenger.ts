@@ -15,7 +15,7 @@ import type { Conversation } from './chat';
 import { readChatResponse, type ChatResponse } from './chatResponse';
 import { hintsOf, planMessage, type MessageSettings } from './message';
 import { readStreamedResponse } from './streamedResponse';
-import { answersOtherModel, keepTurn, restoreTurns, type ChatNotes } from './thinkingHistory';
+import { isReplaced, keepTurn, noteFailure, restoreTurns, type ChatNotes } from './thinkingHistory';
 
 /** What a chat needs of its run's gateway. */
 interface ChatGateway {
@@ -70,12 +70,12 @@ export class Messenger {
 		const model = digestOf([account, request.model]);
 		const turns = restoreTurns(notes.turns, request.messages, model);
 		const message = { ...request, messages: turns };
-		// A fallback model has gone on for this one, and is there again.
-		const isReplaced = notes.hasFailed === true && answersOtherModel(notes, request.messages);
-		const plan = { ...planMessage(message), patienceMs: isReplaced ? 0 : PATIENCE_MS };
+		// A fallback model that has gone on for this one is there again.
+		const patienceMs = isReplaced(notes, request.messages) ? 0 : PATIENCE_MS;
+		const plan = { ...planMessage(message), patienceMs };
 		hintsOf(message).forEach(this.addHint);
 		const { body, bill } = await this.request(plan, call).catch((error: unknown) => {
-			notes.hasFailed = true;
+			noteFailure(notes, request.messages);
 			throw error as Error;
 		});
 		const response = readChatResponse(body, digestOf([plan.body, body]));

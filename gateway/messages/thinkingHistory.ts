@@ -24,15 +24,30 @@ export interface StoredTurn {
 export interface ChatNotes {
 	/** The turns that must go back unchanged. */
 	turns: StoredTurn[];
-	/** Whether a message has failed: then a fallback model may have gone on. */
-	hasFailed?: boolean;
+	/** The digests of the latest conversations whose message has failed: a fallback model may go on with them. */
+	failed?: string[];
 }
 
-/** Whether a conversation ends with results of calls that another model has made. */
-export function answersOtherModel({ turns: stored }: ChatNotes, turns: ChatTurn[]): boolean {
+/** More conversations than are in progress at a time. */
+const MOST_FAILED = 100;
+
+/** Notes that the message of a conversation has failed. */
+export function noteFailure(notes: ChatNotes, turns: ChatTurn[]): void {
+	const failed = [...(notes.failed ?? []), ...historiesOf(turns).slice(-1)];
+	notes.failed = failed.slice(-MOST_FAILED);
+}
+
+/**
+ * Whether another model has gone on for this one: a message of the conversation has failed, which now ends
+ * with results of calls that this model hasn't made. A fallback model gets such calls too, but later.
+ */
+export function isReplaced({ turns: stored, failed = [] }: ChatNotes, turns: ChatTurn[]): boolean {
+	if (failed.length === 0) return false;
 	const own = new Set(stored.flatMap(({ ids }) => ids));
 	const results = turns.at(-1)?.content.filter(isToolResult) ?? [];
-	return results.some(({ tool_use_id: id }) => !own.has(String(id)));
+	if (results.every(({ tool_use_id: id }) => own.has(String(id)))) return false;
+	const earlier = historiesOf(turns).slice(0, -1);
+	return earlier.some((history) => failed.includes(history));
 }
 
 /** In characters of JSON, because the turns are stored with the execution. */

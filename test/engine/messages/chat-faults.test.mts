@@ -196,6 +196,11 @@ describe('a message that the gateway certainly did not take', () => {
 			expect((await refuse([asked])).seconds).toBeGreaterThan(5);
 		});
 
+		test('has its patience in another conversation, where it may be the fallback model itself', async () => {
+			const other = [new HumanMessage('What is 5 * 3?')] as typeof asked;
+			expect((await refuse(other, asked)).seconds).toBeGreaterThan(15);
+		});
+
 		test('has its patience where another message has failed', async () => {
 			const twice = [hello, hello] as Array<typeof asked>;
 			expect((await refuse(twice, 400)).seconds).toBeGreaterThan(15);
