@@ -82,7 +82,10 @@ async function outputOf(
 	addHints(context, run.hints);
 	const { idempotencyHeader } = run.gateway.account;
 	const sentAgain = idempotencyHeader === '' ? 0 : paymentLog.countSentAgain();
-	if (sentAgain > 0) tellUser(context, describeSentAgain(sentAgain, idempotencyHeader), 'info');
+	if (sentAgain > 0) {
+		const told = describeSentAgain(sentAgain, idempotencyHeader, paymentLog.lostTasks());
+		tellUser(context, told, 'info');
+	}
 	const dryRun = budget.describeDry(failedItems(items).size);
 	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
 	const tally = tallyOf(batch);

@@ -111,9 +111,19 @@ export const chargeOf = ({ unknown, failed }: PaymentResult): Charged =>
 export const hasEnded = ({ unknown, failed }: PaymentResult): boolean =>
 	failed === true || unknown?.isAnswered === true;
 
-/** The hint about requests that were sent again with the key of their payment. */
-export const describeSentAgain = (count: number, header: string): string =>
-	`${counted(count, 'request')} had an unknown outcome and got the same '${header}' again. A gateway that ignores this header may have charged twice.`;
+/** More tasks than a hint can list. */
+const MOST_LISTED = 100;
+
+/**
+ * The hint about requests that were sent again with the key of their payment.
+ *
+ * @param tasks that were named before, and that no item has got
+ */
+export function describeSentAgain(count: number, header: string, tasks: string[] = []): string {
+	const listed = tasks.slice(0, MOST_LISTED).join(', ');
+	const lost = tasks.length === 0 ? '' : ` Image Task gets what it has made of these: ${listed}.`;
+	return `${counted(count, 'request')} had an unknown outcome and got the same '${header}' again. A gateway that ignores this header may have charged twice.${lost}`;
+}
 
 /** What payments count for in the summary of a run. */
 export type PaidTally = Omit<Tally, 'rateLimitedRequests'>;

@@ -67,8 +67,9 @@ interface ItemState {
 	reference?: string;
 	/** The lost payment of an earlier call of a tool that this call asks for. */
 	takenOver?: Payment;
-	/** Whether its request was sent again after an unknown outcome. */
+	/** Whether its request was sent again after an unknown outcome, and the tasks that were named before. */
 	isSentAgain?: boolean;
+	lostTasks?: Set<string>;
 }
 
 /**
@@ -261,6 +262,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const state = this.stateOf(itemIndex);
 		if (state.payment?.result.unknown !== undefined || state.pending !== undefined) {
 			state.isSentAgain = true;
+			const { taskId } = pending();
+			if (taskId !== undefined) (state.lostTasks ??= new Set()).add(taskId);
 		}
 		Object.assign(state, { isReused: false, isSent: true, pending });
 	}
@@ -325,6 +328,13 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			([itemIndex, { isSent, isSentAgain, payment }]) =>
 				isSent === true && (isSentAgain === true || hasUnclear(itemIndex, payment)),
 		).length;
+	}
+
+	/** The tasks of such attempts that no item has got: a gateway that ignores keys may have charged for them. */
+	lostTasks(): string[] {
+		const got = new Set([...this.used()].map(({ result }) => result.task?.taskId));
+		const named = [...this.items.values()].flatMap(({ lostTasks = [] }) => [...lostTasks]);
+		return named.filter((taskId) => !got.has(taskId));
 	}
 
 	/** @see KnownItems */

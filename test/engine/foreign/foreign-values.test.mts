@@ -102,6 +102,21 @@ test.each<[string, number, string, string, object]>([
 	},
 );
 
+test('a key that is ignored: the task of each lost response is named', async () => {
+	const task = (id: number) => JSON.stringify({ id: `task_${id}`, status: 'queued' });
+	respond = (_, response) => {
+		const count = posts().length;
+		response.end(count > 2 ? task(count) : task(count).slice(0, -4));
+	};
+	const parameters = { prompt: 'a fox', mode: 'submit', options: { checkLimits: false } };
+	const credential = { idempotencyHeader: 'Idempotency-Key' };
+	const result = await run('imageGeneration', parameters, [{}], {}, credential);
+	expect(result.json(NODE)).toMatchObject([{ taskId: 'task_3' }]);
+	const hints = result.runData[NODE]![0]!.hints!.map(({ message }) => message);
+	expect(hints.join()).toContain('of these: task_1, task_2.');
+	expect(hints.join()).not.toContain('task_3');
+});
+
 test('a message whose content is a text is not lost', async () => {
 	respond = (_, response) => sendJson(response, { content: 'a fox', stop_reason: 'end_turn' });
 	const result = await run('message', { model: 'reason-large', prompt: 'what is it?' });

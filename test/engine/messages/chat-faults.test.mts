@@ -198,7 +198,7 @@ describe('a message that the gateway certainly did not take', () => {
 
 		test('has its patience in another conversation, where it may be the fallback model itself', async () => {
 			const other = [new HumanMessage('What is 5 * 3?')] as typeof asked;
-			expect((await refuse(other, asked)).seconds).toBeGreaterThan(15);
+			expect((await refuse([other, asked], 400)).seconds).toBeGreaterThan(15);
 		});
 
 		test('has its patience where another message has failed', async () => {
