@@ -1,11 +1,6 @@
 import type { Clock } from '../protocol/clock';
 import { errorFor } from '../errors/errorMessages';
-import {
-	isGood,
-	isOverloaded,
-	type GoodResponse,
-	type Outcome,
-} from '../protocol/outcome';
+import { isGood, isOverloaded, type GoodResponse, type Outcome } from '../protocol/outcome';
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import { parseUrl } from '../../util/parseUrl';
