@@ -44,7 +44,8 @@ export type WaitEnd =
 interface PollerOptions<T = Task> {
 	clock: Clock;
 	/**
-	 * Polls a task once. Throws only CanceledInQueue, or the reason why the run was stopped.
+	 * Polls a task once. Throws CanceledInQueue, the reason why the run was stopped, or a GatewayError where
+	 * the task can't be asked for: that ends its wait.
 	 *
 	 * @param timeLeftMs time limit of the poll when it is sent; 0 if the wait has ended
 	 */
@@ -126,7 +127,7 @@ export class Poller<T = Task> {
 
 	/**
 	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects
-	 * only when the run is stopped.
+	 * when the run is stopped, and with a GatewayError where the task can't be asked for.
 	 *
 	 * A response in progress at the deadline is waited for a moment longer. A task that got no result
 	 * because its polls waited for the rate limiter is polled once more, within half a minute.
