@@ -46,10 +46,9 @@ export interface HostOptions {
  * (`output`, the usual case), or an error: that of a crash, of an execution that n8n resumes before
  * it has started itself, or of a Stop. `queued`: as `output`, but it had its turn in the queue when n8n
  * ended it, with what it waited for. `lost`: n8n has taken it up, and nobody runs it; what waits for it is
- * only resumed at its own time, if it has one. `untold`: the same after it has ended, where n8n couldn't
- * write its result to what waits for it.
+ * only resumed at its own time, if it has one.
  */
-export type Crash = 'error' | 'lost' | 'output' | 'queued' | 'startup' | 'stop' | 'untold';
+export type Crash = 'error' | 'lost' | 'output' | 'queued' | 'startup' | 'stop';
 
 export interface ProgressEvent {
 	type: 'nodeStarted' | 'nodeFinished';

@@ -104,11 +104,6 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 					parkedChildren.set(id, child);
 					return true;
 				}
-				if (crash === 'untold') {
-					child = await host.resume(child);
-					parkedData.set(id, child.data);
-					return true;
-				}
 				const running = host.resume(child);
 				const next: RunResult | Crash = await (options.whileResumed?.(child, running) ?? running);
 				// What it waits for is lost.
@@ -272,4 +267,4 @@ const errorOfCrash = {
 	},
 	startup: { name: 'Error', message: 'OTel settings not yet initialized' },
 	stop: { name: 'ManualExecutionCancelledError', message: 'The execution was cancelled manually' },
-} as Record<Exclude<Crash, 'lost' | 'output' | 'queued' | 'untold'>, N8n.ExecutionError>;
+} as Record<Exclude<Crash, 'lost' | 'output' | 'queued'>, N8n.ExecutionError>;

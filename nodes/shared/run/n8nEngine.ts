@@ -225,8 +225,6 @@ export interface StoredExecution {
 	error?: string;
 	/** The input of the node that runs next. */
 	nextInput: INodeExecutionData[];
-	/** What the node has returned that ran last. */
-	lastOutput: INodeExecutionData[];
 	/** The notes of one of its nodes. */
 	notes: (node: string) => object | undefined;
 }
@@ -238,14 +236,13 @@ export async function readExecution(
 ): Promise<StoredExecution | undefined> {
 	const data = await context.getExecutionDataById(executionId);
 	if (data === undefined) return undefined;
-	const { error, runData, lastNodeExecuted = '' } = data.resultData;
+	const { error } = data.resultData;
 	const { nodeExecutionStack = [], contextData = {} } = data.executionData ?? {};
 	return {
 		isSuspended: data.waitTill !== undefined,
 		suspendedUntil: data.waitTill && new Date(data.waitTill).getTime(),
 		error: error && `${error.name} ${error.message}`,
 		nextInput: nodeExecutionStack[0]?.data.main?.[0] ?? [],
-		lastOutput: runData[lastNodeExecuted]?.at(-1)?.data?.main?.[0] ?? [],
 		notes: (node) => contextData[`node:${node}`],
 	};
 }

@@ -169,11 +169,9 @@ async function restart(
 	const checks = checksId === undefined ? keeper : await engine.readExecution(context, checksId);
 	const parent = await engine.readExecution(context, waits.plan.parentExecutionId);
 	if (parent === undefined || parent.error !== undefined) return [[], [], []];
-	// n8n has given them to the keeper and ended it before it could pass them on, or couldn't write them here.
-	const kept = [keeper?.nextInput, keeper?.lastOutput, checks?.lastOutput]
-		.map((items = []) => fromItems(items))
-		.find((found) => found !== undefined && areOver(found));
-	if (kept !== undefined) return endWith(kept);
+	// n8n has given them to the keeper, and has ended it before it could pass them on.
+	const kept = fromItems(keeper?.nextInput ?? []);
+	if (kept !== undefined && areOver(kept)) return endWith(kept);
 	// From here on, an error names the open tasks and keeps the results of the others.
 	Object.assign(waits, lastChecked(checks));
 	if (areOver(waits)) return endWith(waits);

@@ -144,19 +144,6 @@ describe('n8n has lost a check that it had taken up', () => {
 		expect([looksAtMs + 60_000, looksAtMs + 120_000]).toContain(turned.ms);
 	});
 
-	test.each(['keeping images', 'checking images'])(
-		'results that n8n could not pass on from "%s" are taken: their addresses may have expired',
-		async (name) => {
-			const ids = await bench.submit('a fox', 'an owl');
-			crashIn = name;
-			crashes = ['untold'];
-			const result = await runToEnd(workflow('imageWait'), asItems(ids));
-			expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
-			for (const item of result.output('Done')) expect(item.binary).toHaveProperty('data');
-			expect(bench.gateway.count('download')).toBe(2);
-		},
-	);
-
 	test('so they do if a person has deleted them', async () => {
 		const ids = await bench.submit('a fox');
 		crashes = ['lost'];
