@@ -63,8 +63,6 @@ function fail(context: IExecuteFunctions): never {
 /**
  * How long after the last deadline the supervisor looks at checks that haven't ended. While n8n's
  * database was away, n8n may have lost one that it had taken up: it stays "running", and nobody runs it.
- * So does one that takes long, such as to fetch a thousand images, and restarted checks begin it anew. So
- * each look gives it that much more time.
  */
 const OVERDUE_MS = 300_000;
 
@@ -135,24 +133,19 @@ async function waitForChecks(
 	waits: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
 	const deadlines = waits.entries.map(({ wait, done }) => (done ? 0 : (wait?.deadlineAt ?? 0)));
-	const afterMs = OVERDUE_MS * (1 + (notes.restarts ?? 0));
-	notes.lookAt = Math.max(Date.now(), ...deadlines) + afterMs;
+	notes.lookAt = Math.max(Date.now(), ...deadlines) + OVERDUE_MS;
 	await engine.waitForAtMost(context, notes.checksId ?? '', notes.lookAt);
 	return [inOutput(waits.plan, itemsMeanwhile(context, waits)), [], []];
 }
 
 /**
- * Whether overdue checks are only late: they suspend themselves after each one, which may take as long as
- * the supervisor has waited.
+ * Whether overdue checks are only late: they suspend themselves after each one.
  *
  * @param checks undefined if n8n has deleted them
  */
-function areLate(
-	{ lookAt = Infinity, restarts = 1 }: SupervisorNotes,
-	checks?: engine.StoredExecution,
-): boolean {
+function areLate({ lookAt = Infinity }: SupervisorNotes, checks?: engine.StoredExecution): boolean {
 	const { suspendedUntil = 0 } = checks ?? {};
-	return Date.now() >= lookAt && Date.now() - suspendedUntil < OVERDUE_MS * restarts;
+	return Date.now() >= lookAt && Date.now() - suspendedUntil < OVERDUE_MS;
 }
 
 /**
