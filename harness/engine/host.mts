@@ -99,7 +99,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 				if (crash === 'queued' || crash === 'lost') {
 					const stored = throughStorage(child.data);
 					await finishChildren(stored);
-					if (parkedData.has(id)) parkedData.set(id, stored);
+					parkedData.set(id, stored);
 					if (crash === 'queued') break;
 					parkedChildren.set(id, child);
 					return true;

@@ -144,14 +144,6 @@ describe('n8n has lost a check that it had taken up', () => {
 		expect([looksAtMs + 60_000, looksAtMs + 120_000]).toContain(turned.ms);
 	});
 
-	test('so they do if a person has deleted them', async () => {
-		const ids = await bench.submit('a fox');
-		crashes = ['lost'];
-		onCheck = () => bench.host.delete(runs()[0]!.executionId);
-		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
-		expect(result.json('Done')).toMatchObject([{ taskId: ids[0], status: 'completed' }]);
-	});
-
 	test('however often, the run ends', async () => {
 		const ids = await bench.submit('a fox');
 		crashes = Array.from({ length: 20 }, () => 'lost' as const);
