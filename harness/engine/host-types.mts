@@ -45,10 +45,9 @@ export interface HostOptions {
  * What the execution that waits for a crashed one is given: what that one returned when it suspended
  * (`output`, the usual case), or an error: that of a crash, of an execution that n8n resumes before
  * it has started itself, or of a Stop. `queued`: as `output`, but it had its turn in the queue when n8n
- * ended it, with what it waited for. `lost`: n8n has taken it up, and nobody runs it; what waits for it is
- * only resumed at its own time, if it has one.
+ * ended it, with what it waited for.
  */
-export type Crash = 'error' | 'lost' | 'output' | 'queued' | 'startup' | 'stop';
+export type Crash = 'error' | 'output' | 'queued' | 'startup' | 'stop';
 
 export interface ProgressEvent {
 	type: 'nodeStarted' | 'nodeFinished';

@@ -22,7 +22,7 @@ import type {
 	RunResult,
 	WorkflowJson,
 } from './host-types.mjs';
-import { Container, core, n8nWorkflow } from './n8n.mjs';
+import { Container, core } from './n8n.mjs';
 import { HostNodeTypes } from './node-types.mjs';
 import { lastOutput, throughStorage, toResult } from './results.mjs';
 import { findStartNode, toWorkflow } from './workflows.mjs';
@@ -83,12 +83,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		} as N8n.ExecuteWorkflowData;
 	}
 
-	/**
-	 * n8n wakes a parent when its sub-execution is done, and hands it that one's result.
-	 *
-	 * @returns whether a sub-execution is lost, so that the parent isn't woken
-	 */
-	async function finishChildren(data: N8n.IRunExecutionData): Promise<boolean> {
+	/** n8n wakes a parent when its sub-execution is done, and hands it that one's result. */
+	async function finishChildren(data: N8n.IRunExecutionData): Promise<void> {
 		const entry = data.executionData?.nodeExecutionStack[0];
 		for (const id of entry?.metadata?.waitingChildExecutionIds ?? []) {
 			let child = parkedChildren.get(id);
@@ -96,18 +92,14 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			let crash: Crash | undefined;
 			while (child.status === 'waiting' && crash === undefined) {
 				crash = options.onResume?.(child);
-				if (crash === 'queued' || crash === 'lost') {
+				if (crash === 'queued') {
 					const stored = throughStorage(child.data);
 					await finishChildren(stored);
 					parkedData.set(id, stored);
-					if (crash === 'queued') break;
-					parkedChildren.set(id, child);
-					return true;
+					break;
 				}
 				const running = host.resume(child);
-				const next: RunResult | Crash = await (options.whileResumed?.(child, running) ?? running);
-				// What it waits for is lost.
-				if (next === child) return true;
+				const next = await (options.whileResumed?.(child, running) ?? running);
 				crash ??= typeof next === 'string' ? next : undefined;
 				// What a crashed one has done is done, but nothing of it is stored.
 				if (crash === undefined) child = next as RunResult;
@@ -121,7 +113,6 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 				entry!.metadata = { ...entry!.metadata, resumeError: error } as N8n.ITaskMetadata;
 			} else entry!.data = { main: lastOutput(child) };
 		}
-		return false;
 	}
 
 	function execute(
@@ -197,14 +188,9 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 
 		async resume(suspended, runOptions = {}) {
 			if (suspended.status !== 'waiting') throw new Error('This execution is not suspended.');
+			if (suspended.waitTill) options.onWake?.(suspended.waitTill);
 			const stored = throughStorage(suspended.data);
-			const [entry] = stored.executionData?.nodeExecutionStack ?? [];
-			const { waitingChildExecutionIds: children } = entry?.metadata ?? {};
-			const until = suspended.waitTill!;
-			if (!children || (await finishChildren(stored))) {
-				if (until.getTime() === n8nWorkflow.WAIT_FOR_SUB_EXECUTION.getTime()) return suspended;
-				options.onWake?.(until);
-			}
+			await finishChildren(stored);
 			const { executionId, workflow, mode } = suspended;
 			return await execute(workflow, { mode, ...runOptions }, stored, executionId).promise;
 		},
@@ -267,4 +253,4 @@ const errorOfCrash = {
 	},
 	startup: { name: 'Error', message: 'OTel settings not yet initialized' },
 	stop: { name: 'ManualExecutionCancelledError', message: 'The execution was cancelled manually' },
-} as Record<Exclude<Crash, 'lost' | 'output' | 'queued'>, N8n.ExecutionError>;
+} as Record<Exclude<Crash, 'output' | 'queued'>, N8n.ExecutionError>;

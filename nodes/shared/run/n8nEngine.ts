@@ -159,20 +159,6 @@ export async function startSuspended(
 }
 
 /**
- * Limits how long this execution waits for a suspended sub-execution: n8n resumes it when that has
- * ended, or else at this time, where it passes on the node's input. It doesn't find out by itself that a
- * sub-execution has ended unnoticed, as it does once a minute for what waits without a limit.
- */
-export async function waitForAtMost(
-	context: IExecuteFunctions,
-	executionId: string,
-	until: number,
-): Promise<void> {
-	context.setMetadata({ waitingChildExecutionIds: [executionId] });
-	await context.putExecutionToWait(new Date(until));
-}
-
-/**
  * Prepares the node that waits for a suspended sub-execution: when that has ended, n8n puts its
  * result in place of the node's input, and passes it on without running the node again.
  *
@@ -217,8 +203,6 @@ export const notesOf = <T extends object>(context: IExecuteFunctions, scope: 'no
 /** An execution in n8n's database. */
 export interface StoredExecution {
 	isSuspended: boolean;
-	/** Until when it is, or was last, suspended; undefined before, and once it has ended. */
-	suspendedUntil?: number;
 	/**
 	 * The name and text of the error that ended it; undefined if it has succeeded, or hasn't ended.
 	 */
@@ -240,7 +224,6 @@ export async function readExecution(
 	const { nodeExecutionStack = [], contextData = {} } = data.executionData ?? {};
 	return {
 		isSuspended: data.waitTill !== undefined,
-		suspendedUntil: data.waitTill && new Date(data.waitTill).getTime(),
 		error: error && `${error.name} ${error.message}`,
 		nextInput: nodeExecutionStack[0]?.data.main?.[0] ?? [],
 		notes: (node) => contextData[`node:${node}`],

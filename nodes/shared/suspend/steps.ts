@@ -60,21 +60,13 @@ function fail(context: IExecuteFunctions): never {
 
 /* The supervisor. */
 
-/**
- * How long after the last deadline the supervisor looks at checks that haven't ended. While n8n's
- * database was away, n8n may have lost one that it had taken up: it stays "running", and nobody runs it.
- */
-const OVERDUE_MS = 300_000;
-
 /** The notes of the supervisor, which n8n stores. */
 interface SupervisorNotes {
 	/** The waits at the start, as items. */
 	stored?: INodeExecutionData[];
 	/** The ID of the keeper's execution; before there was one, that of the checks. */
 	checksId?: string;
-	/** When the supervisor looks at checks that haven't ended. */
-	lookAt?: number;
-	/** How often the checks were restarted, or were late. */
+	/** How often the checks were restarted. */
 	restarts?: number;
 }
 
@@ -97,9 +89,7 @@ async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData
 	try {
 		if (isFirst) return await startChecks(context, notes, waits);
 		const ended = fromItems(input);
-		// At its time, n8n passes on the input of the node, where tasks are open.
-		const isEnd = ended !== undefined && areOver(ended);
-		return isEnd ? endWith(ended) : await restart(context, notes, waits);
+		return ended === undefined ? await restart(context, notes, waits) : endWith(ended);
 	} catch (error) {
 		// The node that waits has its own way to go on with its items, and tries again before.
 		if (isFirst) return endWith({ ...waits, failure: failureOf(error) });
@@ -123,34 +113,12 @@ async function startChecks(
 ): Promise<INodeExecutionData[][]> {
 	const workflow = keepWorkflow(context, plan);
 	notes.checksId = await engine.startSuspended(context, workflow, toItems({ plan, entries }));
-	return await waitForChecks(context, notes, { plan, entries });
-}
-
-/** Waits until the checks have ended, or are overdue. */
-async function waitForChecks(
-	context: IExecuteFunctions,
-	notes: SupervisorNotes,
-	waits: StoredWaits,
-): Promise<INodeExecutionData[][]> {
-	const deadlines = waits.entries.map(({ wait, done }) => (done ? 0 : (wait?.deadlineAt ?? 0)));
-	notes.lookAt = Math.max(Date.now(), ...deadlines) + OVERDUE_MS;
-	await engine.waitForAtMost(context, notes.checksId ?? '', notes.lookAt);
-	return [inOutput(waits.plan, itemsMeanwhile(context, waits)), [], []];
+	return [inOutput(plan, itemsMeanwhile(context, { plan, entries })), [], []];
 }
 
 /**
- * Whether overdue checks are only late: they suspend themselves after each one.
- *
- * @param checks undefined if n8n has deleted them
- */
-function areLate({ lookAt = Infinity }: SupervisorNotes, checks?: engine.StoredExecution): boolean {
-	const { suspendedUntil = 0 } = checks ?? {};
-	return Date.now() >= lookAt && Date.now() - suspendedUntil < OVERDUE_MS;
-}
-
-/**
- * Restarts checks that ended without a result, or never will: n8n crashed, lost them, or failed to
- * resume them. If a person has stopped them, that is the failure of the run.
+ * Restarts checks that ended without a result: n8n crashed, or failed to resume them. If a person
+ * has stopped them, that is the failure of the run.
  */
 async function restart(
 	context: IExecuteFunctions,
@@ -173,8 +141,7 @@ async function restart(
 	const isStopped = engine.isStop(error);
 	notes.restarts = (notes.restarts ?? 0) + 1;
 	if (!isStopped && notes.restarts <= MOST_RESTARTS) {
-		const goOn = areLate(notes, checks) ? waitForChecks : startChecks;
-		return await goOn(context, notes, waits);
+		return await startChecks(context, notes, waits);
 	}
 	throw new GatewayError({
 		message: isStopped

@@ -69,7 +69,7 @@ function stepNode(
 }
 
 const ROUND_NOTES = ['Starts the checks', 'Takes their result'];
-const IF_CRASHED = 'Only after a crash or outage';
+const IF_CRASHED = 'Only after a crash';
 
 /** How often the checks are restarted: a batch that crashes n8n must not do so forever. */
 export const MOST_RESTARTS = 10;
@@ -79,7 +79,7 @@ export const MOST_RESTARTS = 10;
  * chain of nodes, each of which runs when n8n resumes the one before it. No output leads back, so the
  * chain ends whatever the engine does with an error. After a crash, n8n's recovery leaves a suspended
  * execution as it is, and ends one that was running, or had its turn in the queue: for the supervisor
- * these are a few milliseconds. So it isn't woken while the checks go on, only if they are overdue.
+ * these are a few milliseconds.
  */
 export function supervisorWorkflow(
 	context: IExecuteFunctions,

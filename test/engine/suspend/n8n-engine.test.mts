@@ -20,7 +20,6 @@ import {
 	subNode,
 	subWorkflow,
 	suspendUntilNextRound,
-	waitForAtMost,
 	withoutLink,
 } from '../../../nodes/shared/run/n8nEngine.js';
 import { errorOf } from '../one-node.mjs';
@@ -34,7 +33,6 @@ let children: RunResult[] = [];
 /** What the two nodes of the sub-workflow, and the node that waits for it, do. */
 let acts: Record<'first' | 'last' | 'waits', Act>;
 let host: Host;
-let isLost = false;
 
 const nodeThat = (name: keyof typeof acts) =>
 	smallNode(
@@ -48,7 +46,6 @@ const nodeThat = (name: keyof typeof acts) =>
 beforeAll(async () => {
 	host = await createHost({
 		onSubExecution: (child) => void children.push(child),
-		onResume: () => (isLost ? 'lost' : undefined),
 		extraNodeTypes: {
 			'test.first': nodeThat('first'),
 			'test.last': nodeThat('last'),
@@ -62,7 +59,6 @@ const child = subWorkflow('Child', nodes, { First: [['Last']] }, {});
 
 beforeEach(() => {
 	children = [];
-	isLost = false;
 	acts = {
 		first: async (context) => {
 			Object.assign(notesOf(context, 'node'), { of: 'node' });
@@ -122,25 +118,6 @@ test('on resume, no suspended node runs again, and each output of the result is 
 	expect(result.output('Waits')[0]?.pairedItem).not.toHaveProperty('sourceOverwrite');
 });
 
-test.each([
-	[false, [{ name: 'a' }, { name: 'b' }]],
-	[true, ITEMS.map(({ json }) => json)],
-])(
-	'a wait can have a limit: the result, or at its time the input (lost: %s)',
-	async (lost, json) => {
-		const limit = Date.now() + 300_000;
-		acts.waits = async (context) => {
-			const { outputs, executionId } = await startSubWorkflow(context, child, ITEMS);
-			await waitForAtMost(context, executionId, limit);
-			return outputs;
-		};
-		const waiting = await start().promise;
-		expect(waiting.waitTill?.getTime()).toBe(limit);
-		isLost = lost;
-		expect((await host.resume(waiting)).json('Done')).toEqual(json);
-	},
-);
-
 test('without a result, as by n8n’s Retry, nothing looks like one', async () => {
 	const retried = await host.retry(await start().promise);
 	expect([retried.status, retried.json('Waits')]).toEqual(['success', []]);
@@ -160,7 +137,6 @@ test('a suspended execution can be read: its state, the input of its node, and i
 	};
 	const found = await lookAt();
 	expect(found).toMatchObject({ isSuspended: true, error: undefined, nextInput: ITEMS });
-	expect(found?.suspendedUntil).toBe(children[0]!.waitTill!.getTime());
 	expect(found?.notes('First')).toEqual({ of: 'node' });
 	data.resultData.error = { name: 'Error', message: 'It crashed' } as never;
 	expect((await lookAt())?.error).toBe('Error It crashed');

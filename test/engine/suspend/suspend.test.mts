@@ -91,7 +91,7 @@ describe('killed in a check', () => {
 const EXECUTIONS = ['waiting for images', 'keeping images', 'checking images'] as const;
 
 /** How n8n ends one that has its turn in the queue, or is taken up again. */
-const ENDS = ['queued', 'output', 'error', 'startup', 'stop', 'lost'] as const;
+const ENDS = ['queued', 'output', 'error', 'startup', 'stop'] as const;
 
 describe.each(EXECUTIONS)('n8n ends the execution "%s"', (name) => {
 	test.each(ENDS.flatMap((end) => [1, 2].map((rounds) => [end, rounds] as const)))(
@@ -103,10 +103,6 @@ describe.each(EXECUTIONS)('n8n ends the execution "%s"', (name) => {
 			crashes = name === 'checking images' && rounds === 2 ? [undefined, end] : [end];
 			const json = workflow('imageWait', { download: false });
 			const result = await runToEnd(json, asItems(ids));
-			// Then no rule of ours helps: n8n's own recovery ends it.
-			if (end === 'lost' && name === 'waiting for images') {
-				return expect([result.status, result.json('Done')]).toEqual(['waiting', []]);
-			}
 			if (result.status === 'error') {
 				expect(result.json('Done')).toEqual([]);
 				expect(errorOf(result).message).not.toBe('');
@@ -124,46 +120,6 @@ describe.each(EXECUTIONS)('n8n ends the execution "%s"', (name) => {
 				expect(result.json('Done').map(({ status }) => status)).toEqual(Array(2).fill('completed'));
 		},
 	);
-});
-
-describe('n8n has lost a check that it had taken up', () => {
-	const runs = () => children.filter(({ workflow: { name } }) => name?.includes('checking'));
-
-	test('five minutes after the last deadline, the checks begin again where they were', async () => {
-		const ids = await bench.submit('a fox', 'an owl [slow 100]', 'a hare [slow 9999]');
-		crashes = [undefined, 'lost'];
-		const json = workflow('imageWait', { maxWait: 900 }, { onError: 'continueErrorOutput' });
-		const result = await runToEnd(json, asItems(ids));
-		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual([ids[0], ids[1]]);
-		for (const item of result.output('Done')) expect(item.binary).toHaveProperty('data');
-		expect(result.json('Failed')).toMatchObject([{ details: { taskId: ids[2] } }]);
-		// The image of the check before wasn't fetched again.
-		expect(bench.gateway.count('download')).toBe(2);
-		// Two of n8n's rounds: the supervisor, and the first check after it.
-		const looksAtMs = 900_000 + 300_000;
-		expect([looksAtMs + 60_000, looksAtMs + 120_000]).toContain(turned.ms);
-	});
-
-	test('however often, the run ends', async () => {
-		const ids = await bench.submit('a fox');
-		crashes = Array.from({ length: 20 }, () => 'lost' as const);
-		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
-		expect(errorOf(result).message).toContain('10 times');
-		expect(JSON.stringify(errorOf(result))).toContain(ids[0]);
-	});
-
-	test('checks that are only late are waited for', async () => {
-		const ids = await bench.submit('a fox');
-		crashes = ['lost'];
-		onCheck = () => {
-			// As if they had suspended themselves a moment ago.
-			for (const { data } of runs()) data.waitTill = new Date(Date.now() + 1_200_000);
-		};
-		const json = workflow('imageWait', { download: false, maxWait: 600 });
-		const result = await runToEnd(json, asItems(ids));
-		expect(result.json('Done')).toMatchObject([{ taskId: ids[0], status: 'completed' }]);
-		expect(new Set(runs().map(({ executionId }) => executionId)).size).toBe(1);
-	});
 });
 
 describe('n8n ends the supervisor and hands out what it has', () => {
