@@ -188,7 +188,7 @@ check(
 		const error = errorFor(request, result, attempts);
 		expect(error).toBeInstanceOf(GatewayError);
 		const unknown = hasCode(error, 'outcomeUnknown');
-		expect(unknown).toBe(request.paid && chargedAfter(result) === 'maybe');
+		expect(unknown).toBe(request.paid && chargedAfter(result, request.call) === 'maybe');
 		const { message, description } = error.problem;
 		expect(message).not.toMatch(UNFIT);
 		// An address to go to is quoted as it is.
