@@ -22,6 +22,8 @@ class Child {
 		this.process = fork(fileURLToPath(new URL(file, import.meta.url)), [], {
 			// `tsx` is found from here, whatever folder the bench is started in.
 			cwd: fileURLToPath(new URL('../..', import.meta.url)),
+			// n8n builds every line for its log with `silent`, and none of those for debugging with its default.
+			env: { ...process.env, N8N_LOG_LEVEL: 'error' },
 			execPath: nodeOfCandidates(),
 			execArgv: ['--import', 'tsx', ...nodeFlags],
 			stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -97,6 +97,8 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 			DB_POSTGRESDB_DATABASE: 'postgres',
 			DB_POSTGRESDB_USER: USER,
 			DB_POSTGRESDB_PASSWORD: 'not asked for',
+			// As docs/install.md recommends.
+			N8N_EXECUTIONS_QUEUE_RECOVERY_INTERVAL: '5',
 			...(options.ownTimes ? {} : STALLED_SOON),
 			...options.env,
 		};
