@@ -279,6 +279,8 @@ async function main(args: string[]): Promise<void> {
 	const env = {
 		MEDIA_GATEWAY_MINUTE_MS: String(MINUTE_MS),
 		QUEUE_BULL_REDIS_TIMEOUT_THRESHOLD: '60000',
+		// Minutes: the shortest that n8n has.
+		N8N_EXECUTIONS_QUEUE_RECOVERY_INTERVAL: '1',
 		// Those that are locked have a connection each.
 		DB_POSTGRESDB_POOL_SIZE: '10',
 		// No runner for the Code node: there is none.
