@@ -1,6 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import {
 	alsoNamed,
+	failedAtOnce,
 	GatewayError,
 	hasCode,
 	isInline,
@@ -30,11 +31,12 @@ export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutio
 	if (task !== undefined) hintSameTask(batch, job.itemIndex, task.taskId);
 	if (items !== undefined) return withTarget(items, facts, target);
 	const { cost, costCurrency } = paid;
-	const submitted = task && taskItem({ task, facts: { ...facts, cost, costCurrency }, target });
-	if (submitted !== undefined && images === undefined) batch.progress?.add(submitted);
 	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
-	const isOpen = images === undefined && task?.reason === undefined;
-	if (job.mode === 'submit' && submitted !== undefined && isOpen) return [submitted];
+	if (task !== undefined && images === undefined && failedAtOnce(task) === undefined) {
+		const submitted = taskItem({ task, facts: { ...facts, cost, costCurrency }, target });
+		batch.progress?.add(submitted);
+		if (job.mode === 'submit') return [submitted];
+	}
 	return await collectImages(batch, paid, job);
 }
 
