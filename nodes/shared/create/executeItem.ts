@@ -29,7 +29,7 @@ export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutio
 	// As recorded with the payment: this try's request may differ.
 	const { facts = {}, items, task, images } = paid;
 	if (task !== undefined) hintSameTask(batch, job.itemIndex, task.taskId);
-	if (items !== undefined) return withTarget(items, facts, target);
+	if (items !== undefined) return withTarget(batch.run, items, facts, target);
 	const { cost, costCurrency } = paid;
 	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
 	if (task !== undefined && images === undefined && failedAtOnce(task) === undefined) {
@@ -111,7 +111,7 @@ async function collectImages(
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...target, naming: undefined });
 	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
-	return withTarget(items, facts, target);
+	return withTarget(run, items, facts, target);
 }
 
 /**
