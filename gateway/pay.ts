@@ -116,7 +116,7 @@ async function payOnce<Key, R>(
 	const attempt: SendOnce = async (...args) => {
 		const pending = () => clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.()));
 		record(() => journal.begin(key, pending));
-		const outcome = withLocationOnly(await sendOnce(...args));
+		const outcome = withLocationOnly(await sendOnce(...args), plan.call);
 		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
 			unclear = clearer(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
