@@ -51,7 +51,10 @@ export interface Ports<Key> {
 	tell?: (message: string) => void;
 	/** Filled with what a person should know once the run is over. */
 	hints?: Set<string>;
-	/** Called for each request that is repeated after a refusal for the rate limit. */
+	/**
+	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
+	 * check that was refused for it.
+	 */
 	onRepeat?: () => void;
 	/** Gets a line for a log about each attempt to send a request: never the key, a query or a body. */
 	log?: (line: string) => void;

@@ -7,7 +7,7 @@ export { alsoNamed, failedAtOnce, isOutOfReach, taskError } from './errors/taskE
 export { Gateway, openGateway, type Ports } from './gatewayClient';
 export type { ImageSource } from './imageDownload';
 export type { Journal, Settled } from './journal';
-export { paidBefore, pay } from './pay';
+export { pay } from './pay';
 export { type Account, accountOf } from './protocol/account';
 export { credentialHeaders, skipsCertificate } from './protocol/auth';
 export { type Charged, mostCharged, readCharged } from './protocol/charged';

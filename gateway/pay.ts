@@ -42,18 +42,6 @@ export interface Payer {
 
 export const createPayer = (sender: Sender): Payer => ({ [SENDER]: sender });
 
-/**
- * What an earlier request was paid for.
- *
- * @returns undefined if there was none that was or may have been charged
- * @throws GatewayError `outcomeUnknown` if it may have been charged
- */
-export function paidBefore<Key, R>(journal: Journal<Key, R>, key: Key): R | undefined {
-	const before = journal.find(key);
-	if (before?.charged === 'maybe') throw unknownOutcome(before.problem);
-	return before?.receipt;
-}
-
 /** The payments in progress, by the journals and keys that know them. */
 const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
 

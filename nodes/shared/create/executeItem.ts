@@ -6,7 +6,6 @@ import {
 	hasCode,
 	isInline,
 	isOutOfReach,
-	paidBefore,
 } from '../../../gateway';
 import { laterBill } from '../../../util/bill';
 import { withoutUndefined } from '../../../util/json';
@@ -53,7 +52,7 @@ async function payForItem(
 	job: PaidJob | SendJob,
 ): Promise<PaymentResult> {
 	const { itemIndex } = job;
-	if (job.kind === 'paid') paidBefore(paymentLog, itemIndex);
+	if (job.kind === 'paid') paymentLog.reuse(itemIndex);
 	else {
 		await gateway.pay(job.order, itemIndex).catch(async (error: unknown) => {
 			throw await checker.explain(error, job.model);
@@ -132,6 +131,12 @@ async function recheckImages(
 	return isWhole ? { ...paid, images: now.state.images } : paid;
 }
 
+/** A receipt has images or a task: only a damaged record leads here, or a payment that outlasts its run. */
+const NOTHING_RECORDED = {
+	message: 'The record of what was paid for names neither an image nor a task',
+	description: "Check the usage log in the gateway's console before you send the request again.",
+};
+
 /**
  * Waits for the task that was paid for.
  *
@@ -145,7 +150,7 @@ async function finishTask(
 	job: PaidJob | SendJob,
 ): Promise<PaymentResult | undefined> {
 	const { task, lost } = paid;
-	if (task === undefined) return {};
+	if (task === undefined) throw new GatewayError(NOTHING_RECORDED, { charged: 'maybe' });
 	const { itemIndex } = job;
 	// An earlier try found no task or no image; this one polls again.
 	if (lost === true) paymentLog.update(itemIndex, { lost: false });

@@ -21,7 +21,7 @@ import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../util
 import { rounded } from '../../../util/amount';
 import { capital } from '../../../util/text';
 import type { Bill } from '../../../util/bill';
-import { downloadImage } from './download';
+import { storeImage } from './download';
 import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
 import { detailsOf } from '../run/knownItems';
 import { rowName } from '../run/rowNames';
@@ -284,7 +284,7 @@ function fileGetter(
 		const chosen = chosenName(facts, target, index);
 		const fallback = `image-${index}`;
 		const name = chosen === '' ? defaultName(facts, url, index) : { fallback, chosen };
-		return await downloadImage(run, { url, maxMb, name, item: target.itemIndex });
+		return await storeImage(run, { url, maxMb, name, item: target.itemIndex });
 	};
 }
 
