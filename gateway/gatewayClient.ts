@@ -15,6 +15,7 @@ import { GatewayError } from './protocol/gatewayError';
 import { requestIdentity } from './protocol/fingerprint';
 import { orderOf, usualPlan, type Order } from './protocol/imageOrder';
 import type { ImageRequest, PaidPlan, TaskType } from './protocol/requestPlan';
+import type { GoodResponse } from './protocol/outcome';
 import { RunEnded } from './protocol/runEnded';
 import { readPaidResponse, type Receipt } from './responses/paidResponse';
 import { withFullAddresses, type Task, type TaskState } from './responses/task';
@@ -50,7 +51,10 @@ export interface Ports<Key> {
 	tell?: (message: string) => void;
 	/** Filled with what a person should know once the run is over. */
 	hints?: Set<string>;
-	/** Called for each request that is repeated after a refusal for the rate limit. */
+	/**
+	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
+	 * check that was refused for it.
+	 */
 	onRepeat?: () => void;
 	/** Gets a line for a log about each attempt to send a request: never the key, a query or a body. */
 	log?: (line: string) => void;
@@ -105,7 +109,11 @@ export class Gateway<Key = undefined> {
 	/** Created with the first wait: the number of tasks affects the pauses. */
 	private waiter?: TaskWaiter;
 
-	private expected = 0;
+	/** The number of tasks that `expect` has told of. */
+	private announced = 0;
+
+	/** The number of payments in progress. */
+	private paying = 0;
 
 	private onStop = (): void => undefined;
 
@@ -155,7 +163,7 @@ export class Gateway<Key = undefined> {
 	 * @throws GatewayError, with the code `outcomeUnknown` if it may have been charged
 	 */
 	async pay({ plan, taskType, requested }: Order, key: Key): Promise<Receipt> {
-		return await pay(this.payer(), this.journal, key, plan, (response) => {
+		const read = (response: GoodResponse): Receipt | undefined => {
 			const found = readPaidResponse(response, {
 				taskType,
 				asynchronous: plan.call === 'submit',
@@ -163,6 +171,11 @@ export class Gateway<Key = undefined> {
 			});
 			const images = found?.images && withFullAddresses(found.images, this.account.baseUrl);
 			return found && { requested, ...found, images };
+		};
+		// Each may become a task that waits, and the number of tasks affects the pauses.
+		this.paying += 1;
+		return await pay(this.payer(), this.journal, key, plan, read).finally(() => {
+			this.paying -= 1;
 		});
 	}
 
@@ -190,9 +203,12 @@ export class Gateway<Key = undefined> {
 		return createPayer({ client, requests, sendOnce, idempotencyHeader });
 	}
 
-	/** Tells which tasks will be waited for, or looked at. Finished ones count among them. */
+	/**
+	 * Tells which tasks will be waited for, or looked at, where they aren't paid for in this run. Finished
+	 * ones count among them.
+	 */
 	expect(tasks: Task[], open = tasks.length): void {
-		this.expected += open;
+		this.announced += open;
 		for (const task of tasks) this.tasks.add(task);
 	}
 
@@ -234,12 +250,12 @@ export class Gateway<Key = undefined> {
 
 	private taskWaiter(): TaskWaiter {
 		const { pollIntervalMs = POLL_INTERVAL_MS } = this.ports;
-		return (this.waiter ??= new TaskWaiter(
-			this.waiting,
-			pollIntervalMs,
-			this.expected,
-			this.tasks,
-		));
+		const pace = {
+			intervalMs: pollIntervalMs,
+			announced: this.announced,
+			paying: () => this.paying,
+		};
+		return (this.waiter ??= new TaskWaiter(this.waiting, pace, this.tasks));
 	}
 
 	/** The state of a task, finished or not. @throws GatewayError with the task's ID */

@@ -3,11 +3,11 @@
  * messages/index.ts and models/index.ts.
  */
 export { probeSettings } from './credentialProbe';
-export { alsoNamed, isOutOfReach, taskError } from './errors/taskErrors';
+export { alsoNamed, failedAtOnce, isOutOfReach, taskError } from './errors/taskErrors';
 export { Gateway, openGateway, type Ports } from './gatewayClient';
 export type { ImageSource } from './imageDownload';
 export type { Journal, Settled } from './journal';
-export { paidBefore, pay } from './pay';
+export { pay } from './pay';
 export { type Account, accountOf } from './protocol/account';
 export { credentialHeaders, skipsCertificate } from './protocol/auth';
 export { type Charged, mostCharged, readCharged } from './protocol/charged';

@@ -4,6 +4,7 @@ import {
 	clearer,
 	refusedLater,
 	stoppedProblem,
+	unrecorded,
 	unusableProblem,
 	withTaskId,
 } from './errors/paymentErrors';
@@ -41,18 +42,6 @@ export interface Payer {
 
 export const createPayer = (sender: Sender): Payer => ({ [SENDER]: sender });
 
-/**
- * What an earlier request was paid for.
- *
- * @returns undefined if there was none that was or may have been charged
- * @throws GatewayError `outcomeUnknown` if it may have been charged
- */
-export function paidBefore<Key, R>(journal: Journal<Key, R>, key: Key): R | undefined {
-	const before = journal.find(key);
-	if (before?.charged === 'maybe') throw unknownOutcome(before.problem);
-	return before?.receipt;
-}
-
 /** The payments in progress, by the journals and keys that know them. */
 const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
 
@@ -63,7 +52,8 @@ const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
  *
  * @param read reads the receipt in a response; undefined if it contains nothing usable
  * @throws GatewayError, with the code `outcomeUnknown` if the request may have been charged; RunEnded if
- *   the run ends before: then the request stays begun
+ *   the run ends before: then the request stays begun; what the journal throws, if no attempt may have
+ *   been charged
  */
 export async function pay<Key, R>(
 	payer: Payer,
@@ -81,6 +71,20 @@ export async function pay<Key, R>(
 	return await payment.finally(() => running.delete(key));
 }
 
+/** Writes to the journal, and tells what the journal itself has thrown: no attempt is sent after it. */
+function openRecorder() {
+	const thrown = new Set<unknown>();
+	const record = (write: () => void): void => {
+		try {
+			write();
+		} catch (error) {
+			thrown.add(error);
+			throw error as Error;
+		}
+	};
+	return { record, thrown };
+}
+
 async function payOnce<Key, R>(
 	{ client, sendOnce, requests, idempotencyHeader = '' }: Sender,
 	journal: Journal<Key, R>,
@@ -95,16 +99,16 @@ async function payOnce<Key, R>(
 	const plan = withIdempotencyKey(given, idempotencyHeader, reference);
 	/** The problem of an earlier attempt that may have been charged, whatever becomes of the later ones. */
 	let unclear: Problem | undefined = before?.problem;
+	const { record, thrown } = openRecorder();
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
 	const attempt: SendOnce = async (...args) => {
-		journal.begin(key, () =>
-			clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.())),
-		);
-		const outcome = withLocationOnly(await sendOnce(...args));
+		const pending = () => clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.()));
+		record(() => journal.begin(key, pending));
+		const outcome = withLocationOnly(await sendOnce(...args), plan.call);
 		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
 			unclear = clearer(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
-		else if (unclear === undefined) journal.settle(key, { charged: 'no' });
+		else if (unclear === undefined) record(() => journal.settle(key, { charged: 'no' }));
 		return outcome;
 	};
 	let receipt: R | undefined;
@@ -113,21 +117,33 @@ async function payOnce<Key, R>(
 		receipt = read(response);
 		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response));
 	} catch (error) {
-		// An error of any other kind is of whoever reads the response, which was charged.
-		const failure =
-			error instanceof GatewayError || error instanceof RunEnded
-				? error
-				: unknownOutcome(UNREAD_RESPONSE);
-		if (failure instanceof RunEnded) throw failure as Error;
-		const isUnknown = hasCode(failure, 'outcomeUnknown');
-		if (!isUnknown && unclear === undefined) throw failure as Error;
-		const problem = isUnknown
-			? clearer(unclear, withTaskId(plan, failure.problem))
-			: refusedLater(failure.problem, unclear!);
+		if (error instanceof RunEnded) throw error as Error;
+		const failure = thrown.has(error) ? unrecorded(error) : error;
+		const problem = unknownProblem(plan, failure, unclear);
+		if (problem === undefined) throw error as Error;
 		journal.settle(key, { charged: 'maybe', problem });
 		throw unknownOutcome(problem);
 	}
 	// A journal that can't write it down is no unknown outcome.
 	journal.settle(key, { charged: 'yes', receipt });
 	return receipt;
+}
+
+/**
+ * The problem of a payment that may have been charged.
+ *
+ * @param failure of its last attempt, or of reading its response
+ * @param unclear the problem of an earlier attempt that may have been charged
+ * @returns undefined if nothing was charged
+ */
+function unknownProblem(
+	plan: PaidPlan,
+	failure: unknown,
+	unclear: Problem | undefined,
+): Problem | undefined {
+	// An error of any other kind is of whoever reads the response, which was charged.
+	const { problem } = failure instanceof GatewayError ? failure : unknownOutcome(UNREAD_RESPONSE);
+	const isKnown = failure instanceof GatewayError && !hasCode(failure, 'outcomeUnknown');
+	if (!isKnown) return clearer(unclear, withTaskId(plan, problem));
+	return unclear && refusedLater(problem, unclear);
 }

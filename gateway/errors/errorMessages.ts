@@ -1,7 +1,7 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import { namedAddresses } from '../../util/httpAddresses';
 import { excerpt, quote, afterColon } from '../../util/text';
-import { leadsToResult, chargedAfter, type HttpResponse, type Outcome } from '../protocol/outcome';
+import { chargedAfter, leadsToTask, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { keyConflict } from '../protocol/idempotency';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
@@ -112,7 +112,7 @@ function howToFindOut({ isIdempotent }: RequestPlan, outcome: Outcome): string {
 function idInResponse({ headers: { location } = {}, ...outcome }: Outcome): string | undefined {
 	const json = outcome.kind === 'response' ? outcome.json : undefined;
 	const id = isJsonObject(json) ? readTaskId(json) : undefined;
-	return id ?? (leadsToResult(location) ? idOfAddress(location) : undefined);
+	return id ?? (leadsToTask(location) ? idOfAddress(location) : undefined);
 }
 
 function whatHappened(plan: RequestPlan, outcome: Outcome): string {

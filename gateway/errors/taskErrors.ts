@@ -3,7 +3,7 @@ import { GatewayError, hasCode, withDetails, type Problem } from '../protocol/ga
 import { withoutInlineImages } from '../../util/inlineImages';
 import { namedAddresses } from '../../util/httpAddresses';
 import { withRequestId } from '../responses/requestId';
-import { isFinished } from '../protocol/status';
+import { isFinished, statusGroup } from '../protocol/status';
 import {
 	addressesOfImages,
 	reasonWithoutImage,
@@ -74,12 +74,16 @@ function namedImages(state: TaskState): string {
 export const shownResponse = ({ response }: Pick<TaskState, 'response'>): string =>
 	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_EXCERPT);
 
-/** The error of a task that failed at its submit with a reason: a poll says no more. */
+/**
+ * The error of a task that the response to its submit calls failed, with a reason or without one; undefined
+ * for other tasks. A poll says no more, and may not find the task.
+ */
 export function failedAtOnce(task: Task): GatewayError | undefined {
-	if (task.reason === undefined) return undefined;
+	const { reason, status = 'failed' } = task;
+	if (reason === undefined && statusGroup(task.status) !== 'unsuccessful') return undefined;
 	const error = taskError({
 		...task,
-		status: task.status ?? 'failed',
+		status,
 		group: 'unsuccessful',
 		images: [],
 		response: {},

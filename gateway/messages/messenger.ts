@@ -1,13 +1,12 @@
 import { digestOf } from '../../util/digest';
-import type { Bill } from '../../util/bill';
+import { laterBill, type Bill } from '../../util/bill';
 import { nonEmptyString, type JsonObject } from '../../util/json';
 import { UNRECORDED } from '../journal';
 import { pay, type Payer } from '../pay';
 import type { Account } from '../protocol/account';
 import { unknownOutcome } from '../protocol/gatewayError';
 import type { PaidPlan } from '../protocol/requestPlan';
-import { readBill } from '../responses/cost';
-import { layersOf } from '../responses/responseFields';
+import { readBilling } from '../responses/paidResponse';
 import { RunEnded } from '../protocol/runEnded';
 import { Requests } from '../wire/inFlight';
 import type { SendOnceOverrides } from '../wire/sendOnce';
@@ -117,9 +116,9 @@ export class Messenger {
 			read: async (response, reading) =>
 				await readStreamedResponse(response, { ...reading, onText, createKeyFilter }),
 		});
-		const sending = pay(payer, UNRECORDED, undefined, plan, ({ json, headers }) => ({
-			body: json,
-			bill: readBill(layersOf(json), headers),
+		const sending = pay(payer, UNRECORDED, undefined, plan, (response) => ({
+			body: response.json,
+			bill: laterBill(readBilling(response), {}),
 		}));
 		try {
 			return await Promise.race([sending, ended]);

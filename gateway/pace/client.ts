@@ -191,7 +191,7 @@ export class Client {
 			if (outcome.httpCode < 500 && outcome.httpCode !== 429) limiter.accepted();
 			return;
 		}
-		// Polls count here and not in `request`, because the poller sends its polls by `attempt`.
+		// Polls count here and not in `requestWithRetries`, because the poller sends its polls by `attempt`.
 		if (plan.call === 'poll') onRepeat?.();
 		const pauseMs = requestedPauseMs(outcome, wallClock()) ?? 0;
 		// A pause that is too long to be waited for is that of this request alone.

@@ -3,6 +3,7 @@ import { keyConflict } from './idempotency';
 import type { Call } from './requestPlan';
 import { wasNeverSent, type Fault } from './networkFault';
 import { LONGEST_ADDRESS } from './url';
+import { parseUrl } from '../../util/parseUrl';
 
 /** The outcome of one attempt to send a plan. */
 export type Outcome =
@@ -57,12 +58,21 @@ export function isOverloaded(outcome: Outcome, call?: Call): boolean {
 	return isJsonObject(error) && error.type === 'overloaded_error' && !hasContent;
 }
 
+/** Redirects after which a client gets the result of its POST by a GET. */
+const TO_RESULT = [301, 302, 303];
+
 /**
  * The same outcome; an accepted task that has no body but an address in `Location` gets an empty
- * object as its JSON.
+ * object as its JSON, and a redirect to the image of the request becomes a response with its address.
  */
-export function withLocationOnly(outcome: Outcome): Outcome {
-	if (outcome.kind === 'fault' || ![201, 202].includes(outcome.httpCode)) return outcome;
+export function withLocationOnly(outcome: Outcome, call?: Call): Outcome {
+	if (outcome.kind === 'fault') return outcome;
+	const { location, ...headers } = outcome.headers;
+	if (TO_RESULT.includes(outcome.httpCode) && leadsToImage(location) && call !== 'message') {
+		const url = parseUrl(location ?? '', outcome.url)?.href ?? location;
+		return { ...outcome, headers, httpCode: 200, json: { data: [{ url }] } };
+	}
+	if (![201, 202].includes(outcome.httpCode)) return outcome;
 	const isEmpty = outcome.text.trim() === '' && outcome.headers.location !== undefined;
 	return isEmpty ? { ...outcome, json: {} } : outcome;
 }
@@ -97,8 +107,7 @@ export const hasNoModel = ({ httpCode, json }: HttpResponse): boolean =>
  * Whether a status means that the request wasn't accepted. With 501 the server has no such endpoint
  * (RFC 9110, section 15.6.2). After 408 (the gateway's time-out) and
  * 499 (a proxy gave up) the gateway may have begun. 303 is the response after the work is done (RFC
- * 9110, section 15.4.4). Other redirects refuse the request, unless they lead to a task below the
- * endpoint.
+ * 9110, section 15.4.4). Other redirects refuse the request, unless they lead to its result.
  */
 export function isRefusal(httpCode: number, location = ''): boolean {
 	if ([303, 408, 499].includes(httpCode)) return false;
@@ -106,8 +115,18 @@ export function isRefusal(httpCode: number, location = ''): boolean {
 	return httpCode === 501 || (httpCode >= 400 && httpCode < 500);
 }
 
+/** Whether a redirect of a paid request leads to what was made for it. */
+export const leadsToResult = (location?: string): boolean =>
+	leadsToTask(location) || leadsToImage(location);
+
+/** Whether an address is one of an image file, with a query or without. */
+const leadsToImage = (location = ''): boolean =>
+	/^[^?#]+\.(png|jpe?g|webp|gif|avif|heic|bmp|tiff?|jxl|svg)([?#]|$)/i.test(
+		location.slice(0, LONGEST_ADDRESS),
+	);
+
 /** Whether an address leads to a task below its endpoint, or to a message. */
-export const leadsToResult = (location = ''): boolean =>
+export const leadsToTask = (location = ''): boolean =>
 	/\/(generations|edits|tasks?|jobs?|requests|predictions|messages|status)\/[^/?#]/i.test(
 		location.slice(0, LONGEST_ADDRESS),
 	);

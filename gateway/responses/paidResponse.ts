@@ -4,6 +4,7 @@ import type { JsonObject } from '../../util/json';
 import { laterBill, type Bill } from '../../util/bill';
 import type { GoodResponse } from '../protocol/outcome';
 import type { TaskType } from '../protocol/requestPlan';
+import { isFinished } from '../protocol/status';
 import {
 	idOfAddress,
 	layersOf,
@@ -19,7 +20,7 @@ import { addressesOfImages, isInline, readTaskState, type Task } from './task';
 
 /**
  * What was paid for, as the response says: finished images, perhaps with their task; or an open task; or
- * a task that has failed, with its reason.
+ * a task that has failed, perhaps with its reason.
  */
 export interface Receipt extends Bill {
 	images?: ImageResult[];
@@ -78,7 +79,7 @@ export function readPaidResponse(
 	const isReturned = isResult && !isOpen;
 	const ids = taskIdsIn(json).filter((id) => id !== taskId);
 	// The images of a finished response may be in a place that nobody knows.
-	const isKept = !isReturned && (group === 'unknown' || group === 'success');
+	const isKept = !isReturned && (group === 'unknown' || isFinished(group));
 	const mentioned = [...new Set([...ids, ...(isKept ? addressesOfImages(state) : [])])];
 	const shown = { status, submittedAt, mentioned: mentioned.slice(0, MOST_MENTIONED) };
 	const task = taskId === undefined ? undefined : { ...own, ...shown, taskId };

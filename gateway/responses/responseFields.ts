@@ -72,7 +72,10 @@ const ADDRESS_HEADERS = ['location', 'operation-location'];
 
 const ALL_IDS = [...FIELDS.taskId, ...FIELDS.id];
 /** Objects around a task; those around its result can also be around a task. */
-const { AROUND_TASK } = inAllSpellings({ AROUND_TASK: ['data', 'task', 'tasks', 'job'] });
+const { AROUND_TASK, RESULT } = inAllSpellings({
+	AROUND_TASK: ['data', 'task', 'tasks', 'job'],
+	RESULT: ['result'],
+});
 export const { AROUND } = inAllSpellings({
 	AROUND: ['data', 'task', 'tasks', 'job', 'result', 'output', 'response', 'task_result'],
 });
@@ -173,7 +176,7 @@ export function saysRefusal({ error, success, code, base_resp }: JsonObject): bo
  * or in place of one; undefined if there is none.
  */
 export function readTaskId(body: JsonObject): string | undefined {
-	const places = saysRefusal(body) ? [] : [body.data, body.task, body.result];
+	const places = saysRefusal(body) ? [] : valuesAt(body, [...AROUND_TASK, ...RESULT]);
 	const bare = places.flatMap((value) => asId([value].flat()[0]) ?? []);
 	return [...taskIdsIn(body), ...bare.filter((text) => BARE_ID.test(text))][0];
 }
@@ -184,12 +187,17 @@ export const namesTask = (body: JsonObject): boolean =>
 
 /** In characters: how much of a broken response is searched for an ID. */
 const LONGEST_READ = 2048;
-const ID_IN_TEXT = /"(task_?id|id)" ?: ?(?:"([^"\\]{1,200})"|(\d{1,40})[^\d.])/gi;
+const FIELD_IN_TEXT = /"(\w{1,40})" ?: ?(?:"([^"\\]{1,200})"|(\d{1,40})[^\d.])/g;
+const hasName = (name: string, names: readonly string[]): boolean =>
+	names.some((one) => one.toLowerCase() === name.toLowerCase());
 
 /** The ID in a response that is not or only partly JSON; a task's own first. */
 export function idIn(text: string): string | undefined {
-	const found = [...text.slice(0, LONGEST_READ).replace(/\s/g, ' ').matchAll(ID_IN_TEXT)];
-	const [, , quoted, digits] = found.find(([, name]) => name !== 'id') ?? found[0] ?? [];
+	const found = [...text.slice(0, LONGEST_READ).replace(/\s/g, ' ').matchAll(FIELD_IN_TEXT)];
+	const [, , quoted, digits] =
+		found.find(([, name = '']) => hasName(name, FIELDS.taskId)) ??
+		found.find(([, name = '']) => hasName(name, FIELDS.id)) ??
+		[];
 	return nonEmptyString(quoted ?? digits)?.trim();
 }
 

@@ -5,7 +5,7 @@ import { reasonIn } from './errorBody';
 import { addressesIn, imagesAnywhere } from './foundImages';
 import { bestReason, flaggedIn, reasonsIn } from './reasons';
 import { readRequestId } from './requestId';
-import { leadsToResult } from '../protocol/outcome';
+import { leadsToTask } from '../protocol/outcome';
 import type { TaskType } from '../protocol/requestPlan';
 import {
 	idOfAddress,
@@ -143,7 +143,7 @@ export function readTaskState(
 function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolean): ImageResult[] {
 	// A place of images may have the address of the task. Its ID alone may be in that of an image too.
 	const isOfTask = ({ url }: ImageResult): boolean =>
-		!url.startsWith('data:') && leadsToResult(url) && isAddressOf(task, url);
+		!url.startsWith('data:') && leadsToTask(url) && isAddressOf(task, url);
 	const images = readImages(body).filter((image) => !isOfTask(image));
 	if (images.length > 0 || !isResult) return images;
 	return imagesAnywhere(body, (url) => isAddressOf(task, url)).map((url) => ({ url }));

@@ -41,7 +41,7 @@ export type WaitEnd =
 	 */
 	| { kind: 'deadline'; state?: TaskState; error?: GatewayError };
 
-interface PollerOptions<T = Task> {
+export interface PollerOptions<T = Task> {
 	clock: Clock;
 	/**
 	 * Polls a task once. Throws CanceledInQueue, the reason why the run was stopped, or a GatewayError where
@@ -52,8 +52,10 @@ interface PollerOptions<T = Task> {
 	pollOnce: (task: T, timeLeftMs: () => number) => Promise<PollResult>;
 	/** The approximate time between two polls of a task, in milliseconds. */
 	intervalMs: number;
-	/** The number of tasks of the run, if it is known before all of them wait. */
-	expected?: number;
+	/** The number of tasks that were announced before their waits begin. */
+	announced?: number;
+	/** The number of payments in progress: each may become a task. */
+	paying?: () => number;
 }
 
 /** The wait for one task. */
@@ -105,8 +107,8 @@ export class Poller<T = Task> {
 	/** Sleeps by the time of their end. Thousands of timers would take memory. */
 	private readonly sleeps = new Map<number, Promise<void>>();
 
-	/** The number of tasks whose wait has ended. */
-	private ended = 0;
+	/** The number of tasks whose wait has begun. */
+	private begun = 0;
 
 	constructor(private readonly options: PollerOptions<T>) {
 		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
@@ -122,7 +124,8 @@ export class Poller<T = Task> {
 
 	/** The number of tasks that wait or will wait. */
 	private tasksLeft(): number {
-		return atLeast(this.waiting, (this.options.expected ?? 0) - this.ended);
+		const { announced = 0, paying = () => 0 } = this.options;
+		return this.waiting + atLeast(0, announced - this.begun) + paying();
 	}
 
 	/**
@@ -144,6 +147,8 @@ export class Poller<T = Task> {
 	): Promise<WaitEnd> {
 		const now = this.options.clock.now();
 		const deadline = now + atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
+		this.waiting += 1;
+		this.begun += 1;
 		const hasAge = ageMs >= 0 && ageMs < Infinity;
 		const tracked = hasAge ? durations?.track(now - ageMs, this) : undefined;
 		// Without a random extension: the submits already differ.
@@ -152,7 +157,6 @@ export class Poller<T = Task> {
 		const pause = fromSubmit - atLeast(0, ageMs);
 		const firstAt = pause > 0 ? Math.min(together(now + pause), deadline - LAST_POLL_LEAD_MS) : now;
 		const wait: Wait<T> = { task, deadline, tracked, hasResult: false, isOver: false };
-		this.waiting += 1;
 		try {
 			// Not the result of the race, which the timer would keep in memory for a minute.
 			let end: WaitEnd | undefined;
@@ -166,7 +170,6 @@ export class Poller<T = Task> {
 			wait.state = undefined;
 			tracked?.end();
 			this.waiting -= 1;
-			this.ended += 1;
 		}
 	}
 

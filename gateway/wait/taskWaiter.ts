@@ -1,6 +1,12 @@
 import { submitTime, forNextWait, type PollHistory } from './pollHistory';
 import { Durations, JITTER, SHORTEST_PAUSE_MS } from './pollTimes';
-import { LONGEST_POLL_MS, Poller, type PollResult, type WaitEnd } from './poller';
+import {
+	LONGEST_POLL_MS,
+	Poller,
+	type PollerOptions,
+	type PollResult,
+	type WaitEnd,
+} from './poller';
 import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
 import { digestOf } from '../../util/digest';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
@@ -84,18 +90,16 @@ export class TaskWaiter {
 	private stalled?: Promise<undefined>;
 
 	/**
-	 * @param intervalMs the approximate pause between two polls of a task
-	 * @param expected the number of tasks that the run may wait for
+	 * @param pace what the pauses between two polls of a task follow from
 	 * @param tasks those of the run, also finished ones
 	 */
 	constructor(
 		private readonly context: WaitContext,
-		intervalMs: number,
-		expected: number,
+		pace: Pick<PollerOptions, 'intervalMs' | 'announced' | 'paying'>,
 		private readonly tasks: TasksOfRun,
 	) {
 		const pollOnce = this.pollOnce.bind(this);
-		this.poller = new Poller({ clock: context.clock, intervalMs, expected, pollOnce });
+		this.poller = new Poller({ clock: context.clock, ...pace, pollOnce });
 	}
 
 	/**

@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { paidBefore, type PaidPlan, pay, readBilling } from '../../gateway';
+import { type PaidPlan, pay, readBilling } from '../../gateway';
 import {
 	hintsOf,
 	namesLeftOutFiles,
@@ -133,7 +133,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INodeExecutionData[]> {
 	const { run, paymentLog } = batch;
 	const { itemIndex, target } = job;
-	if (job.message === undefined) paidBefore(paymentLog, itemIndex);
+	if (job.message === undefined) paymentLog.reuse(itemIndex);
 	else await sendMessage(batch, itemIndex, job.message);
 	// As recorded with the payment: the conversation of this try may differ.
 	const paid = paymentLog.resultOf(itemIndex);

@@ -136,7 +136,6 @@ async function openBatch(
 		journal: paymentLog,
 		pollIntervalMs: options.milliseconds('pollInterval'),
 	});
-	run.gateway.expect([], context.getInputData().length);
 	return {
 		run,
 		builder,

@@ -1,11 +1,11 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import {
 	alsoNamed,
+	failedAtOnce,
 	GatewayError,
 	hasCode,
 	isInline,
 	isOutOfReach,
-	paidBefore,
 } from '../../../gateway';
 import { laterBill } from '../../../util/bill';
 import { withoutUndefined } from '../../../util/json';
@@ -28,13 +28,14 @@ export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutio
 	// As recorded with the payment: this try's request may differ.
 	const { facts = {}, items, task, images } = paid;
 	if (task !== undefined) hintSameTask(batch, job.itemIndex, task.taskId);
-	if (items !== undefined) return withTarget(items, facts, target);
+	if (items !== undefined) return withTarget(batch.run, items, facts, target);
 	const { cost, costCurrency } = paid;
-	const submitted = task && taskItem({ task, facts: { ...facts, cost, costCurrency }, target });
-	if (submitted !== undefined && images === undefined) batch.progress?.add(submitted);
 	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
-	const isOpen = images === undefined && task?.reason === undefined;
-	if (job.mode === 'submit' && submitted !== undefined && isOpen) return [submitted];
+	if (task !== undefined && images === undefined && failedAtOnce(task) === undefined) {
+		const submitted = taskItem({ task, facts: { ...facts, cost, costCurrency }, target });
+		batch.progress?.add(submitted);
+		if (job.mode === 'submit') return [submitted];
+	}
 	return await collectImages(batch, paid, job);
 }
 
@@ -51,7 +52,7 @@ async function payForItem(
 	job: PaidJob | SendJob,
 ): Promise<PaymentResult> {
 	const { itemIndex } = job;
-	if (job.kind === 'paid') paidBefore(paymentLog, itemIndex);
+	if (job.kind === 'paid') paymentLog.reuse(itemIndex);
 	else {
 		await gateway.pay(job.order, itemIndex).catch(async (error: unknown) => {
 			throw await checker.explain(error, job.model);
@@ -109,7 +110,7 @@ async function collectImages(
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...target, naming: undefined });
 	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
-	return withTarget(items, facts, target);
+	return withTarget(run, items, facts, target);
 }
 
 /**
@@ -130,6 +131,12 @@ async function recheckImages(
 	return isWhole ? { ...paid, images: now.state.images } : paid;
 }
 
+/** A receipt has images or a task: only a damaged record leads here, or a payment that outlasts its run. */
+const NOTHING_RECORDED = {
+	message: 'The record of what was paid for names neither an image nor a task',
+	description: "Check the usage log in the gateway's console before you send the request again.",
+};
+
 /**
  * Waits for the task that was paid for.
  *
@@ -143,7 +150,7 @@ async function finishTask(
 	job: PaidJob | SendJob,
 ): Promise<PaymentResult | undefined> {
 	const { task, lost } = paid;
-	if (task === undefined) return {};
+	if (task === undefined) throw new GatewayError(NOTHING_RECORDED, { charged: 'maybe' });
 	const { itemIndex } = job;
 	// An earlier try found no task or no image; this one polls again.
 	if (lost === true) paymentLog.update(itemIndex, { lost: false });

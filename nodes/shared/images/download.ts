@@ -14,18 +14,18 @@ import type { Run } from '../run/runContext';
 export async function downloadSource(run: Run, url: string, maxMb: number): Promise<IBinaryData> {
 	const key = `${maxMb} ${url}`;
 	const image = { url, maxMb, name: { fallback: 'image' }, isInput: true };
-	const download = run.sources.get(key) ?? downloadImage(run, image);
+	const download = run.sources.get(key) ?? storeImage(run, image);
 	run.sources.set(key, download);
 	return await download;
 }
 
 /**
- * Downloads an image into n8n's binary data store, as a stream.
+ * Stores an image as n8n's binary data: what is inside the response as it is, another one as a stream.
  *
  * @returns the binary data with its real MIME type, size and a safe file name
  * @throws GatewayError with the address, so that the user can still download the image
  */
-export async function downloadImage(run: Run, image: ImageSource): Promise<IBinaryData> {
+export async function storeImage(run: Run, image: ImageSource): Promise<IBinaryData> {
 	const inline = readDataUrl(image.url);
 	if (inline !== undefined) return await storeInline(run, inline, image);
 	return await run.gateway.download(

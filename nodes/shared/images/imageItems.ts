@@ -21,7 +21,7 @@ import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../util
 import { rounded } from '../../../util/amount';
 import { capital } from '../../../util/text';
 import type { Bill } from '../../../util/bill';
-import { downloadImage } from './download';
+import { storeImage } from './download';
 import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
 import { detailsOf } from '../run/knownItems';
 import { rowName } from '../run/rowNames';
@@ -161,14 +161,7 @@ export async function imageItems(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData[]> {
-	const items = await itemPerImage(run, images, facts, target);
-	const failed = items.filter(isFailed).length;
-	if (target.isOneItem && failed > 0 && failed < items.length) {
-		run.hints.add(
-			`${capital(rowName(target.itemIndex, facts.prompt))}: ${failed} of ${items.length} images couldn't be downloaded. "images" has their addresses and errors.`,
-		);
-	}
-	return arranged(items, facts, target);
+	return arranged(run, await itemPerImage(run, images, facts, target), facts, target);
 }
 
 /** An item for each image, without the fields of the input. */
@@ -232,13 +225,23 @@ function withUsageOnce(items: INodeExecutionData[]): INodeExecutionData[] {
 	return items;
 }
 
-/** The items of an item's images, arranged as its settings say. */
+/**
+ * The items of an item's images, arranged as its settings say. A hint tells of images that are missing in
+ * an item of several, which isn't a failed one.
+ */
 function arranged(
+	run: Pick<Run, 'hints'>,
 	items: INodeExecutionData[],
 	facts: RequestFacts,
 	target: ImageTarget,
 ): INodeExecutionData[] {
-	const { inputFields, binaryPropertyName, isOneItem } = target;
+	const { itemIndex, inputFields, binaryPropertyName, isOneItem } = target;
+	const failed = items.filter(isFailed).length;
+	if (isOneItem && failed > 0 && failed < items.length) {
+		run.hints.add(
+			`${capital(rowName(itemIndex, facts.prompt))}: ${failed} of ${items.length} images couldn't be downloaded. "images" has their addresses and errors.`,
+		);
+	}
 	const cost = costOf(facts, items.length);
 	const list = isOneItem ? [joinImages(items, binaryPropertyName, cost)] : items;
 	if (inputFields === undefined) return list;
@@ -281,7 +284,7 @@ function fileGetter(
 		const chosen = chosenName(facts, target, index);
 		const fallback = `image-${index}`;
 		const name = chosen === '' ? defaultName(facts, url, index) : { fallback, chosen };
-		return await downloadImage(run, { url, maxMb, name, item: target.itemIndex });
+		return await storeImage(run, { url, maxMb, name, item: target.itemIndex });
 	};
 }
 
@@ -319,6 +322,7 @@ function defaultName(facts: ImageFacts, url: string, index: number): ImageSource
  * names of this try. They were recorded with their default names.
  */
 export function withTarget(
+	run: Pick<Run, 'hints'>,
 	items: INodeExecutionData[],
 	facts: ImageFacts,
 	target: ImageTarget,
@@ -337,7 +341,7 @@ export function withTarget(
 			pairedItem: { item: itemIndex },
 		};
 	});
-	return arranged(copies, facts, target);
+	return arranged(run, copies, facts, target);
 }
 
 /** The files of an item with several images. */

@@ -15,6 +15,7 @@ import {
 import { isJsonObject } from '../../../util/json';
 import { didYouMean } from '../../../util/closestMatch';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
+import { REQUEST_OPTIONS } from '../fields/optionFields';
 import { problemOf } from '../run/nodeErrors';
 import { loadModels } from './editorModels';
 
@@ -122,8 +123,14 @@ export async function getModelParameters(
 	};
 }
 
-/** Fields that are set elsewhere, `n` by an option, and those that the run refuses. */
-const NOT_IN_FORM = ['n', 'stream', ...Object.keys(FIELDS_OF_NODE)];
+/** Fields that only an option may set, as they change the price, and those that the run refuses. */
+const NOT_IN_FORM = [
+	...Object.values(REQUEST_OPTIONS).flatMap((options) =>
+		options.flatMap(({ sentAs, changesPrice }) => (changesPrice ? sentAs : [])),
+	),
+	'stream',
+	...Object.keys(FIELDS_OF_NODE),
+];
 
 /** The fields of the form as the node has it now. */
 function currentFields(modelParameters: unknown): ResourceMapperField[] {

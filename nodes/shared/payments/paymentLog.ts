@@ -1,6 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import {
 	type Charged,
+	GatewayError,
 	isInline,
 	type Journal,
 	mostCharged,
@@ -280,6 +281,18 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const result = end.charged === 'yes' ? end.receipt : { unknown: end.problem };
 		if (earlier === undefined) this.add(itemIndex, result);
 		else earlier.result = { facts, ...result };
+	}
+
+	/**
+	 * Uses the earlier payment of an item in place of a request, as `pay` does.
+	 *
+	 * @returns undefined if there is none
+	 * @throws GatewayError `outcomeUnknown` if it may have been charged
+	 */
+	reuse(itemIndex: number): PaymentResult | undefined {
+		const before = this.find(itemIndex);
+		if (before?.charged !== 'maybe') return before?.receipt;
+		throw new GatewayError(before.problem, { charged: 'maybe', code: 'outcomeUnknown' });
 	}
 
 	/** What an item has paid for in this try or an earlier one. */

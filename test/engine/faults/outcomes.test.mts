@@ -219,3 +219,23 @@ test('303 after a POST: it was taken on, and is not sent again', async () => {
 	expect(failed[0]?.details).toMatchObject({ outcome: 'unknown', httpCode: 303 });
 	expect(failed[0]?.error).toContain('task_303');
 });
+
+test.each(['sync', 'wait'])(
+	'302 after a POST, to the image: it comes out (%s); 307 to it may be charged, and is not sent again',
+	async (mode) => {
+		const parameters = { ...IMAGE, mode, download: false };
+		const redirected = async (httpCode: number) =>
+			await runAgainst(
+				(_, response) => void response.writeHead(httpCode, { location: '/files/x.png?a=1' }).end(),
+				'imageGeneration',
+				parameters,
+			);
+		const { items, server } = await redirected(302);
+		expect(items).toMatchObject([{ url: `${server.url}/files/x.png?a=1`, prompt: 'x' }]);
+		expect(server.requests).toHaveLength(1);
+		const lost = await redirected(307);
+		expect(lost.server.requests).toHaveLength(1);
+		expect(lost.failed[0]?.details).toMatchObject({ outcome: 'unknown', charged: 'maybe' });
+		expect(lost.failed[0]?.error).toContain('/files/x.png?a=1');
+	},
+);

@@ -73,6 +73,7 @@ test('images inside the response are files without an address', async () => {
 
 describe('where images cannot be downloaded', () => {
 	const GONE = /gone/;
+	const INLINE = 'inline';
 	/** A gateway that returns these images for every request. */
 	const run = async (paths: string[], onError = 'continueRegularOutput', options = {}) => {
 		const billing = { unit: 'image', mode: 'price', value: 0.04 };
@@ -81,7 +82,11 @@ describe('where images cannot be downloaded', () => {
 			serve(({ method, url }, response, base) => {
 				if (url!.endsWith('/models')) return sendJson(response, { data: { items } });
 				if (method === 'POST') {
-					const data = paths.map((path) => ({ url: `${base}/${path}`, quality: 'high' }));
+					const data = paths.map((path) =>
+						path === INLINE
+							? { b64_json: TINY_PNG.toString('base64') }
+							: { url: `${base}/${path}`, quality: 'high' },
+					);
 					return sendJson(response, { created: 1, usage: { total: 3 }, data });
 				}
 				response.writeHead(GONE.test(url!) ? 404 : 200).end(TINY_PNG);
@@ -121,6 +126,16 @@ describe('where images cannot be downloaded', () => {
 			);
 		},
 	);
+
+	test('one beside an image inside the response: a hint says so as well', async () => {
+		const { result, url } = await run([INLINE, 'gone.png']);
+		const [item, ...others] = result.output(NODE);
+		expect([others, Object.keys(item!.binary!)]).toEqual([[], ['data']]);
+		expect(item!.json.urls).toEqual([`${url}/gone.png`]);
+		expect(result.hints(NODE).map(({ message }) => message)).toContainEqual(
+			expect.stringMatching(/^Item 1.*: 1 of 2 images couldn't be downloaded/),
+		);
+	});
 
 	test('all: one failed item, whose details name every address', async () => {
 		const { result, url } = await run(['gone1.png', 'gone2.png']);

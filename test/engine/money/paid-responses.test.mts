@@ -152,6 +152,26 @@ describe('an image beside a status that is no success', () => {
 	});
 });
 
+test.each([
+	['submit', { error: { message: 'too dark' } }, ': too dark'],
+	['submit', {}, ''],
+	['wait', {}, ''],
+	['sync', {}, ''],
+])(
+	'a task that has failed at once is an error and is not polled (%s): %j',
+	async (mode, more, said) => {
+		reply = { id: 'task_1', status: 'failed', data: [{ url: 'https://h/one.png' }], ...more };
+		const polled = server.requests.length + 1;
+		const result = await run('imageGeneration', { ...PROMPT, mode }, CONTINUES);
+		const [{ error, details } = {}] = result.json(NODE);
+		expect(error).toBe(`The generation task task_1 ended with the status "failed"${said}`);
+		expect(details).toMatchObject({ taskId: 'task_1', charged: 'maybe' });
+		// Beside a status that is no success, it may be all there ever is.
+		expect(JSON.stringify(details)).toContain('https://h/one.png');
+		expect([server.requests.length - polled, posts]).toEqual([0, 1]);
+	},
+);
+
 test('a hint tells why one of two images is missing, and usage stands in the first', async () => {
 	const usage = { total_tokens: 7 };
 	reply = {

@@ -242,6 +242,25 @@ test('inline images that were paid for get the field, the file name and the inpu
 	expect([joined!.json.images, second!.pairedItem]).toEqual([[{}, {}], { item: 1 }]);
 });
 
+test('a record that names nothing of what was paid for is an error, and sends nothing', async () => {
+	bench.gateway.setFaults([
+		{ call: 'sync', kind: 'status', status: 400, match: 'number 1.', times: 1 },
+	]);
+	const parameters = { prompt: RANDOM, download: false };
+	const failed = await bench.run('imageGeneration', parameters, ITEMS);
+	const context = failed.data.executionData!.contextData[`node:${NODE}`]!;
+	const { payments } = context.mediaGatewayPaid as never as { payments: Array<{ result: object }> };
+	payments[0]!.result = {};
+	const { paid } = bench.gateway;
+	const retried = await bench.host.retry(
+		failed,
+		workflowOf('imageGeneration', parameters, { onError: 'continueRegularOutput' }),
+	);
+	const [item] = retried.json(NODE);
+	expect(item?.error).toMatch(/names neither an image nor a task/);
+	expect(bench.gateway.paid - paid).toBe(1);
+});
+
 describe('a record of payments that another version of the package wrote', () => {
 	test.each<[string, (record: { version: number; payments: unknown[] }) => unknown]>([
 		['a later version', (record) => ({ ...record, version: 2 })],

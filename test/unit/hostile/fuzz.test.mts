@@ -315,14 +315,14 @@ check(
 		}),
 		fc.tuple(fc.double(), fc.double(), fc.double()),
 		fc.integer(),
-		async (responses, maxWaits, [intervalMs, expected, ageMs], seed) => {
+		async (responses, maxWaits, [intervalMs, announced, ageMs], seed) => {
 			const clock = new FakeClock(seed);
 			const asked = new Map<string, number>();
 			let next = 0;
 			const poller = new Poller({
 				clock,
 				intervalMs,
-				expected,
+				announced,
 				pollOnce: async ({ taskId }, timeLeftMs): Promise<PollResult> => {
 					expect(timeLeftMs()).toBeGreaterThanOrEqual(1000);
 					expect(clock.now() - (asked.get(taskId) ?? -Infinity)).toBeGreaterThanOrEqual(999.99);

@@ -12,7 +12,11 @@ const HALF = page(200, '{"id": "task_77", "status": "que');
 const REFUSED = response(400, { error: { message: 'unknown size' } });
 
 /** Pays with attempts that have these outcomes. @returns the plans, what was settled, and the error */
-async function payWith(outcomes: Outcome[], idempotencyHeader = 'Idempotency-Key') {
+async function payWith(
+	outcomes: Outcome[],
+	idempotencyHeader = 'Idempotency-Key',
+	own: Partial<Journal<string>> = {},
+) {
 	const [sent, settled]: [PaidPlan[], string[]] = [[], []];
 	const payer = createPayer({
 		idempotencyHeader,
@@ -34,6 +38,7 @@ async function payWith(outcomes: Outcome[], idempotencyHeader = 'Idempotency-Key
 		begin: () => undefined,
 		reference: (key) => `the payment ${key}`,
 		settle: (_, { charged }) => void settled.push(charged),
+		...own,
 	};
 	const plan = planGeneration({ model: 'm', prompt: 'p' });
 	const paid = pay(payer, journal, '7', plan, () => undefined);
@@ -54,6 +59,39 @@ test('a refusal after a loss leaves it unknown; before one, nothing is', async (
 	expect(error.problem.description).toMatch(/The last attempt failed: .*unknown size/);
 	const refused = await payWith([REFUSED]);
 	expect([refused.settled, refused.error.charged]).toEqual([['no'], 'no']);
+});
+
+describe('what the journal itself throws', () => {
+	const FULL = new Error('ENOSPC');
+	const atAttempt = (count: number) => {
+		let begun = 0;
+		return {
+			begin: () => {
+				if ((begun += 1) === count) throw FULL;
+			},
+		};
+	};
+
+	test('before anything is sent comes out as it is, and settles nothing', async () => {
+		const { sent, settled, error } = await payWith([HALF], '', atAttempt(1));
+		expect([sent, settled, error]).toEqual([[], [], FULL]);
+	});
+
+	test('after a refusal comes out as it is, at the end of one attempt or the begin of the next', async () => {
+		const again = await payWith([REFUSED, HALF], '', atAttempt(2));
+		expect([again.sent.length, again.settled, again.error]).toEqual([1, ['no'], FULL]);
+		const settle = () => {
+			throw FULL;
+		};
+		expect((await payWith([REFUSED], '', { settle })).error).toBe(FULL);
+	});
+
+	test('after a loss leaves it unknown, and is told', async () => {
+		const { sent, settled, error } = await payWith([HALF, HALF], undefined, atAttempt(2));
+		expect([sent.length, settled]).toEqual([1, ['maybe']]);
+		expect(error).toMatchObject({ charged: 'maybe', problem: { taskId: 'task_77' } });
+		expect(error.problem.description).toMatch(/The last attempt failed: ENOSPC\. It wasn't sent\./);
+	});
 });
 
 test('all attempts have one key; without the header there is none', async () => {

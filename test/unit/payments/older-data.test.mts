@@ -3,7 +3,6 @@
  * updates between a failed execution and its retry pays nothing twice.
  */
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { paidBefore } from '../../../gateway/pay.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { fromItems, toItems } from '../../../nodes/shared/suspend/storedWaits.js';
 import { readAccount } from '../../../nodes/shared/transport/nodeAccount.js';
@@ -44,7 +43,7 @@ async function openLog(executionId: string, choices: string[], prompts = PROMPTS
 const got = (log: PaymentLog) =>
 	PROMPTS.map((_, index) => {
 		try {
-			const { task, images } = paidBefore(log, index) ?? {};
+			const { task, images } = log.reuse(index) ?? {};
 			return task?.taskId ?? images?.[0]?.url;
 		} catch (error) {
 			return (error as Error).message;

@@ -159,6 +159,11 @@ describe('a redirect after a paid request', () => {
 		[307, '/v1/messages/msg_1', false],
 		[302, '/v1/jobs/42', false],
 		[302, '/login?next=/v1/images/generations', true],
+		[302, '/login?next=/files/x.png', true],
+		[301, '/files/x.png', false],
+		[302, 'https://x.example/files/x.PNG?signature=a', false],
+		[307, '/files/x.webp#now', false],
+		[302, '/files/x.png.html', true],
 		[400, '/v1/images/tasks/task_1', true],
 		[500, undefined, false],
 	])('%s to %s: refused is %s', (httpCode, location, refused) => {
@@ -183,6 +188,37 @@ test('only a success with an object is a response to work with', () => {
 	for (const end of [page(200, '<html>'), fault('reset'), { ...fault('reset'), httpCode: 200 }]) {
 		expect(isGood(end)).toBe(false);
 	}
+});
+
+describe('a redirect to the image of a request', () => {
+	const at = (httpCode: number, location: string, url?: string) =>
+		withLocationOnly({
+			...page(httpCode, '<html>'),
+			headers: { location, age: '1' },
+			url,
+		} as never);
+
+	test.each([
+		[303, '/files/x.png', 'https://g.example/files/x.png'],
+		[302, 'x.jpg?a=1', 'https://g.example/api/v1/images/x.jpg?a=1'],
+		[301, 'https://h.example/x.webp', 'https://h.example/x.webp'],
+	])('is a response with its address: %s to %s', (httpCode, location, url) => {
+		const asked = 'https://g.example/api/v1/images/generations';
+		const outcome = at(httpCode, location, asked);
+		expect(outcome).toMatchObject({
+			httpCode: 200,
+			headers: { age: '1' },
+			json: { data: [{ url }] },
+		});
+		expect([isGood(outcome), outcome.headers]).toEqual([true, { age: '1' }]);
+	});
+
+	test.each([
+		[307, '/files/x.png'],
+		[302, '/login'],
+	])('is not another one: %s to %s', (httpCode, location) => {
+		expect(at(httpCode, location)).toMatchObject({ httpCode, headers: { location } });
+	});
 });
 
 describe('an accepted task without a body, whose address is in Location', () => {

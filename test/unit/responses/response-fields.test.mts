@@ -25,6 +25,8 @@ describe("the ID of a response's task", () => {
 		['inside, beside the ID of the request', { id: 'r1', data: { task_id: 't1' } }, 't1'],
 		['inside, beside its status', { id: 'r1', data: { id: 't1', status: 'queued' } }, 't1'],
 		['in a list', { code: 200, data: [{ status: 'submitted', task_id: 't1' }] }, 't1'],
+		['in place of its object', { job: 't1' }, 't1'],
+		['in place of several', { Tasks: ['t1', 't2'] }, 't1'],
 		['in place of the data', { code: 'success', message: '', data: 't1' }, 't1'],
 		['of a finished task', { id: 't1', status: 'completed', data: [{ id: 'i1', url: URL }] }, 't1'],
 		['around a result with an ID', { id: 't1', status: 'running', output: { id: 'o1' } }, 't1'],
@@ -44,6 +46,7 @@ describe("the ID of a response's task", () => {
 		['t1', '{"id":"r1","taskId":"t1","sta'],
 		['t1', '{\n  "task_id":\n"t1",'],
 		['17', '{"id":17,"sta'],
+		['t1', '{"ID":"r1","taskID":"t1","sta'],
 		[undefined, '{"id":17'],
 		[undefined, `<!-- ${'-'.repeat(2048)} {"id":"page-1"} -->`],
 	])('in a response that is no JSON, is %j', (id, text) => {

@@ -58,7 +58,7 @@ async function run(plan: Plan) {
 		const poller = new Poller<(typeof tasks)[number]>({
 			clock,
 			intervalMs,
-			expected: size,
+			announced: size,
 			pollOnce: async (task): Promise<PollResult> => {
 				task.polls += 1;
 				if (round >= from) {

@@ -33,8 +33,8 @@ test.each([
 });
 
 test.each([307, 308])('a paid request after a %d to a result is not sent there', (httpCode) => {
-	for (const location of ['/api/v1/images/generations/t1', '/api/v1/tasks/t1']) {
-		expect(redirectUrl(post, to(location, httpCode), asked, HOME)).toBeUndefined();
+	for (const location of ['/images/generations/t1', '/tasks/t1', '/files/x.png?a=1']) {
+		expect(redirectUrl(post, to(`/api/v1${location}`, httpCode), asked, HOME)).toBeUndefined();
 	}
 });
 
