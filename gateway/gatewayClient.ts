@@ -11,7 +11,7 @@ import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { createPayer, pay, type Payer } from './pay';
 import { accountOf, type Account } from './protocol/account';
-import { GatewayError } from './protocol/gatewayError';
+import { GatewayError, hasCode } from './protocol/gatewayError';
 import { requestIdentity } from './protocol/fingerprint';
 import { orderOf, usualPlan, type Order } from './protocol/imageOrder';
 import type { ImageRequest, PaidPlan, TaskType } from './protocol/requestPlan';
@@ -234,8 +234,13 @@ export class Gateway<Key = undefined> {
 	 */
 	async waitFor<W extends WaitFor>(wait: W, limitMs?: number): Promise<TaskEnd<W>> {
 		const failed = failedAtOnce(wait.task);
-		if (failed !== undefined) throw failed;
-		return await this.taskWaiter().wait(wait, limitMs);
+		if (failed !== undefined && wait.task.reason !== undefined) throw failed;
+		return await this.taskWaiter()
+			.wait(wait, limitMs)
+			.catch((error: unknown) => {
+				// It was called failed, without a reason, and its gateway doesn't keep it.
+				throw failed !== undefined && hasCode(error, 'taskLost') ? failed : (error as Error);
+			});
 	}
 
 	/**

@@ -3,7 +3,7 @@
  * messages/index.ts and models/index.ts.
  */
 export { probeSettings } from './credentialProbe';
-export { alsoNamed, failedAtOnce, isOutOfReach, taskError } from './errors/taskErrors';
+export { alsoNamed, isOutOfReach, taskError } from './errors/taskErrors';
 export { Gateway, openGateway, type Ports } from './gatewayClient';
 export type { ImageSource } from './imageDownload';
 export type { Journal, Settled } from './journal';

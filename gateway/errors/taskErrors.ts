@@ -75,8 +75,8 @@ export const shownResponse = ({ response }: Pick<TaskState, 'response'>): string
 	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_EXCERPT);
 
 /**
- * The error of a task that the response to its submit calls failed, with a reason or without one; undefined
- * for other tasks. A poll says no more, and may not find the task.
+ * The error of a task that the response to its submit calls failed; undefined for other tasks. With a
+ * reason, a poll says no more; without one, it may, or may not find the task.
  */
 export function failedAtOnce(task: Task): GatewayError | undefined {
 	const { reason, status = 'failed' } = task;

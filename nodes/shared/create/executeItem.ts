@@ -1,12 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import {
-	alsoNamed,
-	failedAtOnce,
-	GatewayError,
-	hasCode,
-	isInline,
-	isOutOfReach,
-} from '../../../gateway';
+import { alsoNamed, GatewayError, hasCode, isInline, isOutOfReach } from '../../../gateway';
 import { laterBill } from '../../../util/bill';
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
@@ -30,8 +23,8 @@ export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutio
 	if (task !== undefined) hintSameTask(batch, job.itemIndex, task.taskId);
 	if (items !== undefined) return withTarget(batch.run, items, facts, target);
 	const { cost, costCurrency } = paid;
-	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
-	if (task !== undefined && images === undefined && failedAtOnce(task) === undefined) {
+	// A task that has failed at once with a reason is an error in every mode: Image Wait couldn't name it.
+	if (task !== undefined && images === undefined && task.reason === undefined) {
 		const submitted = taskItem({ task, facts: { ...facts, cost, costCurrency }, target });
 		batch.progress?.add(submitted);
 		if (job.mode === 'submit') return [submitted];

@@ -38,6 +38,9 @@ beforeAll(async () => {
 				return;
 			}
 			const id = decodeURIComponent(url?.split('/').pop() ?? '');
+			if (id === 'task_gone') {
+				return sendJson(response, { error: { message: `There is no task ${id}` } }, 404);
+			}
 			return sendJson(response, { id, status: 'completed', data: [{ url: '/one.png' }] });
 		}
 		posts += 1;
@@ -152,25 +155,34 @@ describe('an image beside a status that is no success', () => {
 	});
 });
 
-test.each([
-	['submit', { error: { message: 'too dark' } }, ': too dark'],
-	['submit', {}, ''],
-	['wait', {}, ''],
-	['sync', {}, ''],
-])(
-	'a task that has failed at once is an error and is not polled (%s): %j',
-	async (mode, more, said) => {
-		reply = { id: 'task_1', status: 'failed', data: [{ url: 'https://h/one.png' }], ...more };
-		const polled = server.requests.length + 1;
-		const result = await run('imageGeneration', { ...PROMPT, mode }, CONTINUES);
-		const [{ error, details } = {}] = result.json(NODE);
-		expect(error).toBe(`The generation task task_1 ended with the status "failed"${said}`);
-		expect(details).toMatchObject({ taskId: 'task_1', charged: 'maybe' });
-		// Beside a status that is no success, it may be all there ever is.
-		expect(JSON.stringify(details)).toContain('https://h/one.png');
-		expect([server.requests.length - polled, posts]).toEqual([0, 1]);
-	},
-);
+test('a task that has failed at once with a reason is an error in every mode, and is not polled', async () => {
+	const error = { message: 'too dark' };
+	reply = { id: 'task_1', status: 'failed', data: [{ url: 'https://h/one.png' }], error };
+	const polled = server.requests.length + 1;
+	const result = await run('imageGeneration', { ...PROMPT, mode: 'submit' }, CONTINUES);
+	const [failed] = result.json(NODE);
+	expect(failed?.error).toBe('The generation task task_1 ended with the status "failed": too dark');
+	expect(failed?.details).toMatchObject({ taskId: 'task_1', charged: 'maybe' });
+	// Beside a status that is no success, it may be all there ever is.
+	expect(JSON.stringify(failed?.details)).toContain('https://h/one.png');
+	expect([server.requests.length - polled, posts]).toEqual([0, 1]);
+});
+
+test('a task that has failed at once without a reason is polled: it may have one, or an image', async () => {
+	reply = { id: 'task_1', status: 'failed' };
+	const submitted = (await run('imageGeneration', { ...PROMPT, mode: 'submit' })).json(NODE);
+	expect(submitted).toMatchObject([{ taskId: 'task_1', statusGroup: 'unsuccessful' }]);
+	const waited = await run('imageGeneration', { ...PROMPT, mode: 'wait' }, CONTINUES);
+	expect(waited.output(NODE)[0]?.binary).toBeDefined();
+});
+
+test('it has failed, and is not lost, if its gateway does not keep it', async () => {
+	reply = { id: 'task_gone', status: 'failed' };
+	const result = await run('imageGeneration', { ...PROMPT, mode: 'wait' }, CONTINUES);
+	const [{ error, details } = {}] = result.json(NODE);
+	expect(error).toBe('The generation task task_gone ended with the status "failed"');
+	expect(details).toMatchObject({ taskId: 'task_gone', charged: 'maybe' });
+});
 
 test('a hint tells why one of two images is missing, and usage stands in the first', async () => {
 	const usage = { total_tokens: 7 };
