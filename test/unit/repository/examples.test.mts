@@ -12,6 +12,7 @@ interface Node {
 	name: string;
 	type: string;
 	position: [number, number];
+	onError?: string;
 	parameters: Record<string, unknown>;
 	credentials?: Record<string, { id: string | null; name: string }>;
 }
@@ -76,6 +77,14 @@ describe.each(files)('the example %s', (file) => {
 
 	test('holds no key and no address', () => {
 		expect(text).not.toMatch(/sk-[\w-]{6,}|Bearer |https?:\/\//);
+	});
+
+	test('reads the details of failed items in n8n 1 as well', () => {
+		// n8n 1 has them under "message" in an error output.
+		const hasErrorOutput = working.some(({ onError }) => onError === 'continueErrorOutput');
+		const texts = working.map(({ parameters }) => JSON.stringify(parameters));
+		const reads = texts.join().match(/json\.details(?! \?\? \S*json\.message)/g);
+		expect([hasErrorOutput, reads]).toEqual([hasErrorOutput, hasErrorOutput ? null : reads]);
 	});
 
 	test.each(['README.md', 'docs/examples.md'])('is listed under its name in %s', (document) => {
