@@ -15,14 +15,17 @@ interface OwnTexts {
 const LONGEST_READ = 1000;
 const LONGEST_SHOWN = 200;
 
-/** The ID of a request, and a pause, in the gateway's words. */
+/** The ID of a request, a pause, a time, and how much of a limit is used, in the gateway's words. */
 const OF_REQUEST = /\b((?:request|trace|log)[ _-]?id["':= ]{1,5})[\w-]{1,200}/gi;
 const PAUSE =
 	/\b((?:in|after) )\d[\d.]{0,20}(?= ?(?:ms|s|sec|seconds?|m|min|minutes?|h|hours?)\b)/gi;
+const TIME = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?/gi;
+const USED = /\b((?:used|requested|remaining)[: ] ?)\d[\d.]{0,20}\b/gi;
 
 /**
  * What happened, by an error's message: the same for all items that failed alike. The number of
- * tries, a pause, and the IDs and the address of the item aren't part of it.
+ * tries, a pause, a time, what is used of a limit, and the IDs and the address of the item aren't part
+ * of it.
  */
 export function reasonIn(message: string, { taskId, url, requestId }: OwnTexts = {}): string {
 	const own = [taskId, url, requestId].flatMap((text) => nonEmptyString(text) ?? []);
@@ -30,7 +33,9 @@ export function reasonIn(message: string, { taskId, url, requestId }: OwnTexts =
 		.reduce((text, part) => text.replaceAll(part, '…'), withoutTries(message))
 		.slice(0, LONGEST_READ)
 		.replace(OF_REQUEST, '$1…')
-		.replace(PAUSE, '$1…');
+		.replace(PAUSE, '$1…')
+		.replace(TIME, '…')
+		.replace(USED, '$1…');
 }
 
 /** The items that failed for one reason. */

@@ -10,7 +10,7 @@ import { problemOf } from './nodeErrors';
 const LIST = 'Image Tasks of the Stopped Run';
 
 /** What n8n shows below a node whose output is such a list. */
-export const LIST_NOTE = inFlow('Copy this output: JSON tab, copy');
+export const LIST_NOTE = inFlow('Copy this output: JSON tab');
 
 /**
  * Writes what a run leaves to n8n's log.

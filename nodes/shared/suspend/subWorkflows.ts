@@ -119,7 +119,7 @@ export function supervisorWorkflow(
  */
 export function keepWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
 	const title = `${plan.workflowName} (keeping images)`;
-	const keep = stepNode(context, 'keep', KEEPER, inFlow('Has the images until your run does'));
+	const keep = stepNode(context, 'keep', KEEPER, inFlow('Has the images meanwhile'));
 	return subWorkflow(title, [keep], {}, SETTINGS, HELPER);
 }
 

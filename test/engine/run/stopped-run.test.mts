@@ -103,8 +103,8 @@ test('a Stop leaves the tasks as the output of an execution, which Image Task ta
 	const left = output('Image Tasks of the Stopped Run').map(({ json }) => json);
 	expect([status, left.map(({ item }) => item)]).toEqual(['success', [...Array(12).keys()]]);
 	const list = workflow.nodes.find(({ name }) => name === 'Image Tasks of the Stopped Run');
-	// The canvas shows about 30 characters.
-	const notes = 'Copy this output: JSON tab, copy';
+	// The canvas shows fewer than 30 characters.
+	const notes = 'Copy this output: JSON tab';
 	expect(list).toMatchObject({ notes, notesInFlow: true });
 	// Which image is which product?
 	const facts = (row: number) => ({ name: `product ${row}`, prompt: `product ${row} [slow 99]` });

@@ -12,6 +12,7 @@ interface Node {
 	name: string;
 	type: string;
 	position: [number, number];
+	onError?: string;
 	parameters: Record<string, unknown>;
 	credentials?: Record<string, { id: string | null; name: string }>;
 }
@@ -78,10 +79,38 @@ describe.each(files)('the example %s', (file) => {
 		expect(text).not.toMatch(/sk-[\w-]{6,}|Bearer |https?:\/\//);
 	});
 
+	test('reads the details of failed items in n8n 1 as well', () => {
+		// n8n 1 has them under "message" in an error output.
+		const hasErrorOutput = working.some(({ onError }) => onError === 'continueErrorOutput');
+		const texts = working.map(({ parameters }) => JSON.stringify(parameters));
+		const reads = texts.join().match(/json\.details(?! \?\? \S*json\.message)/g);
+		expect([hasErrorOutput, reads]).toEqual([hasErrorOutput, hasErrorOutput ? null : reads]);
+	});
+
 	test.each(['README.md', 'docs/examples.md'])('is listed under its name in %s', (document) => {
 		const links = readFileSync(join(root, document), 'utf8');
 		const name = workflow.name.replace('Media Gateway: ', '');
 		const title = name.charAt(0).toUpperCase() + name.slice(1);
 		expect(links).toMatch(new RegExp(`\\[${title}\\]\\((\\.\\./)?examples/${file}\\)`));
 	});
+});
+
+test('the report of the nightly batch finds its summary beside columns of its name', () => {
+	const text = readFileSync(join(folder, 'nightly-batch.json'), 'utf8');
+	const { nodes } = JSON.parse(text) as Workflow;
+	const code = String(nodes.find(({ name }) => name === 'Report')?.parameters.jsCode);
+	const summary = { cost: 0.5, costCurrency: 'EUR', failedItems: 2 };
+	const rows = [
+		{ summary: 'A lamp', error: 'refused', details: { charged: 'no', prompt: 'a lamp' } },
+		{ summary: 'A pot', error: 'lost', details: { charged: 'maybe', prompt: '<pot>', summary } },
+		{ url: 'https://…' },
+	];
+	const $input = { all: () => rows.map((json) => ({ json })) };
+	const $now = { toFormat: () => '2027-01-31' };
+	const [report] = new Function('$input', '$now', code)($input, $now) as [
+		{ json: { html: string } },
+	];
+	expect(report.json).toMatchObject({ images: 1, failed: 2, cost: 0.5 });
+	expect(report.json.html).toContain('1 image, 2 failed rows. Bill: 0.5 EUR');
+	expect(report.json.html).toContain('<td>&#60;pot&#62;</td><td>lost</td><td>maybe</td>');
 });

@@ -12,12 +12,18 @@ test.each([
 	],
 	['busy, try again in 3.5 s', 'busy, try again in 12 s'],
 	['refused (request id: 2026abc)', 'refused (request id: 2027def)'],
+	['busy until 2026-11-28T03:00:01Z', 'busy until 2026-11-28T03:00:07.25+01:00'],
+	[
+		'Limit 5, Used 3, Requested 1. Please try again in 12s.',
+		'Limit 5, Used 5, Requested 2. Please try again in 24s.',
+	],
 ])('%j is the reason of %j', (one, other) => {
 	expect(reasonIn(one)).toBe(reasonIn(other));
 });
 
 test.each([
 	['refused (400)', 'refused (401)'],
+	['Limit 5, Used 5', 'Limit 50, Used 5'],
 	["no model 'a-2'", "no model 'a-3'"],
 ])('%j is another reason than %j', (one, other) => {
 	expect(reasonIn(one)).not.toBe(reasonIn(other));
