@@ -85,7 +85,8 @@ export class AccountRate {
 	/** When the last refusal paused the account. */
 	private lastPauseAt = -Infinity;
 
-	private lastStartAt = -Infinity;
+	/** Infinite before the first one: an account that has found nothing is never outdated. */
+	private lastStartAt = Infinity;
 
 	/** Whether what it has found is no longer valid: no request has started for a minute. */
 	isOutdated(now: number): boolean {
@@ -199,7 +200,8 @@ export class AccountRate {
 			const own = run.nextAt();
 			if (own === undefined) continue;
 			const at = Math.max(own, this.allowedAt(run));
-			if (next === undefined || at < Math.max(now, next.at)) next = { run, at };
+			// A timer is late: of those that may start already, none is earlier than another.
+			if (next === undefined || Math.max(now, at) < Math.max(now, next.at)) next = { run, at };
 		}
 		return next;
 	}

@@ -18,7 +18,7 @@ const accountRates = new LruMap<string, AccountRate>(200);
  * @param needsKey false for a run that only requests the public model list
  */
 export function openLimiter(
-	{ idWithKey, mediaUrl }: Account,
+	{ idWithKey, mediaUrl }: Pick<Account, 'idWithKey' | 'mediaUrl'>,
 	{ concurrency, requestsPerSecond }: RunLimits,
 	clock: Clock,
 	needsKey: boolean,

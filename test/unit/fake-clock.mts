@@ -15,8 +15,14 @@ export class FakeClock implements Clock {
 	private closed?: { reason: unknown };
 	private readonly sleepers: Sleeper[] = [];
 
-	/** @param seed for `random`: the same seed, the same chances */
-	constructor(private seed = 1) {}
+	/**
+	 * @param seed for `random`: the same seed, the same chances
+	 * @param lateMs how late each sleep ends: a real timer is never on time
+	 */
+	constructor(
+		private seed = 1,
+		private readonly lateMs = 0,
+	) {}
 
 	/** Milliseconds. */
 	now = (): number => this.at;
@@ -33,7 +39,7 @@ export class FakeClock implements Clock {
 		if (!(ms >= 0 && ms < 2 ** 31)) throw new Error(`A sleep of ${ms} ms`);
 		if (this.closed !== undefined) throw this.closed.reason;
 		await new Promise<void>((wake, refuse) => {
-			const at = this.at + ms;
+			const at = this.at + ms + this.lateMs;
 			let low = 0;
 			let high = this.sleepers.length;
 			while (low < high) {

@@ -1,5 +1,6 @@
 /** Runs of one account at the same time: none depends on the end of another. */
 import { AccountRate } from '../../../gateway/pace/accountRate.js';
+import { openLimiter } from '../../../gateway/pace/accountRates.js';
 import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
 import { FakeClock } from '../fake-clock.mjs';
 
@@ -113,16 +114,35 @@ describe('runs of an account', () => {
 		expect(run.starts.at(-1)).toBeLessThan(2200);
 	});
 
-	test('take turns, however many requests each has queued', async () => {
+	test.each([0, 1, 8])(
+		'take turns, however many requests each has queued (timers %i ms late)',
+		async (lateMs) => {
+			const clock = new FakeClock(1, lateMs);
+			const account = new AccountRate();
+			const runs = [1, 2, 3].map(() => newRun(clock, account));
+			await refuse(clock, runs[0]!.limiter);
+			await clock.run(Promise.all(runs.map(({ send }, index) => send(210 - 100 * index))));
+			// The last one, with ten requests, ends after about thirty of all.
+			const end = runs[2]!.starts.at(-1)!;
+			const before = runs.map(({ starts }) => starts.filter((at) => at <= end).length);
+			expect(Math.max(...before)).toBeLessThanOrEqual(11);
+			expect(Math.min(...before)).toBeGreaterThanOrEqual(9);
+		},
+	);
+
+	test('share it also if none of them has sent anything when they begin', async () => {
 		const clock = new FakeClock();
-		const account = new AccountRate();
-		const runs = [1, 2, 3].map(() => newRun(clock, account));
-		await refuse(clock, runs[0]!.limiter);
-		await clock.run(Promise.all(runs.map(({ send }, index) => send(210 - 100 * index))));
-		// The last one, with ten requests, ends after about thirty of all.
-		const end = runs[2]!.starts.at(-1)!;
-		const before = runs.map(({ starts }) => starts.filter((at) => at <= end).length);
-		expect(Math.max(...before)).toBeLessThanOrEqual(11);
+		const account = { idWithKey: 'began together', mediaUrl: '' };
+		const limits = { concurrency: 10, timeoutMs: 1, maxResponseBytes: 1 };
+		const open = () => openLimiter(account, limits, clock, true);
+		await clock.pass(1000);
+		const [first, second] = [open(), open()];
+		await refuse(clock, first);
+		expect(second.pauseLeftMs).toBeGreaterThan(0);
+		// What was found is forgotten after a minute.
+		await clock.pass(61_000);
+		await refuse(clock, open());
+		expect(second.pauseLeftMs).toBeLessThan(0);
 	});
 
 	test('pause together, and count only their own pauses', async () => {

@@ -44,13 +44,16 @@ interface Load {
 	retryAfter?: string;
 }
 
+/** How late timers are, in milliseconds: with those on time, runs took turns which they didn't in n8n. */
+const LATE_MS = 1;
+
 const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 const poll = planTaskQuery('generation', '1');
 
 /** Sends all at once, and again what is refused. */
 async function submit(load: Load, seed: number): Promise<Report> {
 	const { count, concurrency, limit, latency = [20, 60], runs = 1, taskMs } = load;
-	const clock = new FakeClock(seed);
+	const clock = new FakeClock(seed, LATE_MS);
 	const latencyMs = () => latency[0] + clock.random() * (latency[1] - latency[0]);
 	const gateway = new VirtualGateway(clock, limit(seed), latencyMs, load.retryAfter);
 	const accounts = Array.from({ length: load.processes ?? runs }, () => new AccountRate());
