@@ -195,7 +195,9 @@ class Matrix {
 		const executions = await this.executionsOf(run);
 		const locked = LOCKED[run.point];
 		if (locked !== undefined) return executions[locked + 1]?.status === 'success';
-		const { status, waitTill } = executions[CHECKS]!;
+		const checks = executions[CHECKS];
+		if (checks === undefined) return false;
+		const { status, waitTill } = checks;
 		if (run.point !== 'between checks') return status === 'running';
 		return status === 'waiting' && Date.parse(waitTill!) > Date.now() + 1000;
 	}
