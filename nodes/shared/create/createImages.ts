@@ -78,18 +78,20 @@ async function outputOf(
 	addSummary: boolean,
 ): Promise<INodeExecutionData[][]> {
 	const { run, budget, paymentLog, waits } = batch;
+	const isStored = waits.some((wait) => wait !== undefined);
 	const items = withInputFieldsOfFailed(context, done);
 	addHints(context, run.hints);
 	const { idempotencyHeader } = run.gateway.account;
 	const sentAgain = idempotencyHeader === '' ? 0 : paymentLog.countSentAgain();
 	if (sentAgain > 0) {
 		const told = describeSentAgain(sentAgain, idempotencyHeader, paymentLog.lostTasks());
-		tellUser(context, told, 'info');
+		// n8n drops the hints of a stored run with its result: its log has them.
+		tellUser(context, told, 'info', isStored ? context.getNode().name : undefined);
 	}
 	const dryRun = budget.describeDry(failedItems(items).size);
 	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
 	const tally = tallyOf(batch);
-	if (!waits.some((wait) => wait !== undefined)) {
+	if (!isStored) {
 		const result = { items, open: [], tally, isDry: dryRun !== undefined };
 		const output = finishRun(context, result, addSummary).items.flat();
 		paymentLog.markReturned(failedItems(items));

@@ -327,7 +327,10 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		return tallyOfPayments(paid);
 	}
 
-	/** How many items this try has sent although an earlier attempt may have been charged for them. */
+	/**
+	 * How many items were sent in this try, or in an earlier one that paid for them, although an attempt
+	 * before may have been charged: n8n shows the hints of the last try alone.
+	 */
 	countSentAgain(): number {
 		const hasUnclear = (itemIndex: number, own?: Payment): boolean =>
 			this.paymentsOf(itemIndex).some(
@@ -338,8 +341,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 					(this.isTool || this.isOfThisRun(payment)),
 			);
 		return [...this.items].filter(
-			([itemIndex, { isSent, isSentAgain, payment }]) =>
-				isSent === true && (isSentAgain === true || hasUnclear(itemIndex, payment)),
+			([itemIndex, { isSent, isReused, isSentAgain, payment }]) =>
+				(isSent === true || isReused === true) &&
+				(isSentAgain === true || hasUnclear(itemIndex, payment)),
 		).length;
 	}
 

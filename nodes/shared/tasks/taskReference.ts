@@ -190,6 +190,8 @@ export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
  */
 export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
 	const { url: given, taskId } = fieldsOf(item.input?.json);
+	// Where nothing was charged, nothing was made: a failed edit names the address of its source.
+	if (detailsOf(item.input?.json ?? {})?.charged === 'no') return undefined;
 	const url = nonEmptyString(given);
 	// A table has a column for the ID, which is empty in the row of an image.
 	if (url === undefined || !isEmpty(taskId) || !isEmpty(item.value('taskId'))) return undefined;

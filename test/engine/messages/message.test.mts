@@ -280,6 +280,18 @@ describe('money', () => {
 		);
 	});
 
+	test('the last of three tries tells of a message that the second one has sent again', async () => {
+		gateway.setFaults([
+			{ call: 'message', kind: 'cutAfter', match: 'item 0.', times: 1 },
+			{ call: 'message', kind: 'status', status: 400, match: 'item 1.', times: 2 },
+		]);
+		const result = await ask({ ...numbered, options: { concurrency: 1 } }, retry, 2);
+		expect([result.error, gateway.paid]).toEqual([undefined, 3]);
+		expect(result.hints(NODE).map(({ message }) => message)).toContainEqual(
+			expect.stringMatching(/^1 message of an earlier try may have been charged too/),
+		);
+	});
+
 	test('a message whose last try was refused may have been charged by an earlier one', async () => {
 		gateway.setFaults([
 			{ call: 'message', kind: 'cutAfter', match: 'item 1.', times: 1 },

@@ -115,6 +115,18 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 		]);
 	});
 
+	test('the source of an edit that was not charged is no image', async () => {
+		const url = `${bench.gateway.url}/images/source.png`;
+		const failed = { error: "The image couldn't be downloaded", details: { charged: 'no', url } };
+		const waited = await bench.run('imageWait', {}, [failed], { onError: 'continueRegularOutput' });
+		expect(waited.json(NODE)).toMatchObject([
+			{
+				error: "'Task ID' is empty",
+				details: { description: expect.stringContaining('names no task') },
+			},
+		]);
+	});
+
 	test('entries without a task or image fail alone, with advice', async () => {
 		const [taskId] = await bench.submit('a fox');
 		const list = [
