@@ -281,26 +281,6 @@ test('a task that many items name is polled once for all of them', async () => {
 	expect(queried.paths).toHaveLength(1);
 });
 
-test('a few open tasks beside many finished items are polled as often as a few', async () => {
-	const OPEN = 10;
-	const polledAt = new Map<string, number[]>();
-	const reply: Reply = (response, { method, url = '' }, nth) => {
-		if (method === 'POST' && nth <= OPEN)
-			return sendJson(response, { id: `t${nth}`, status: 'queued' });
-		if (method !== 'POST') polledAt.set(url, [...(polledAt.get(url) ?? []), performance.now()]);
-		sendJson(response, method === 'POST' || nth > 8 ? done() : { status: 'running' });
-	};
-	const items = Array.from({ length: 200 }, () => ({}));
-	const parameters = { mode: 'wait', prompt: 'a fox', options: { checkLimits: false } };
-	const { items: found } = await run(reply, 'imageGeneration', parameters, items);
-	expect([found.length, polledAt.size]).toEqual([200, OPEN]);
-	for (const at of polledAt.values()) {
-		// The first polls may come while others are paid for.
-		const pauses = at.slice(3).map((time, index) => time - at[index + 2]!);
-		expect(Math.min(...pauses)).toBeLessThan(3000);
-	}
-});
-
 test('a task that could not be checked within its time has an error that says so', async () => {
 	const tasks = Array.from({ length: 40 }, (_, index) => ({
 		taskId: `t${index}`,

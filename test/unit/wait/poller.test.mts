@@ -47,6 +47,27 @@ function pollerFor(ask: (poll: Poll) => Promise<PollResult>, intervalMs = 3000) 
 	return { clock, poller, polls, wait, pausesMs };
 }
 
+test('a few open tasks are polled as a few, once the others have ended and nothing is being paid for', async () => {
+	const clock = new FakeClock();
+	const polledAt: number[] = [];
+	let paying = 300;
+	const pollOnce = async ({ taskId }: Task): Promise<PollResult> => {
+		if (taskId !== 'open') return state('completed', taskId);
+		polledAt.push(clock.now());
+		if (polledAt.length === 4) paying = 0;
+		return state('queued', taskId);
+	};
+	const options = { clock, intervalMs: 3000, announced: 300, paying: () => paying, pollOnce };
+	const poller = new Poller<Task>(options);
+	for (let index = 0; index < 299; index += 1) {
+		await clock.run(poller.wait(task(`t${index}`), 60_000));
+	}
+	await clock.run(poller.wait(task('open'), 60_000));
+	const pauses = polledAt.slice(1).map((at, index) => at - polledAt[index]!);
+	expect(Math.min(...pauses.slice(0, 3))).toBeGreaterThan(4000);
+	expect(Math.max(...pauses.slice(3, -1))).toBeLessThan(2400);
+});
+
 test('a response leaves the memory with its wait, although its timer stays', async () => {
 	let response: WeakRef<object> | undefined;
 	const { clock, wait } = pollerFor(async () => {
