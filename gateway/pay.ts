@@ -52,8 +52,7 @@ const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
  *
  * @param read reads the receipt in a response; undefined if it contains nothing usable
  * @throws GatewayError, with the code `outcomeUnknown` if the request may have been charged; RunEnded if
- *   the run ends before: then the request stays begun; what the journal throws, if no attempt may have
- *   been charged
+ *   the run ends before: then the request stays begun; what the journal throws
  */
 export async function pay<Key, R>(
 	payer: Payer,

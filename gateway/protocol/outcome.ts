@@ -63,12 +63,13 @@ const TO_RESULT = [301, 302, 303];
 
 /**
  * The same outcome; an accepted task that has no body but an address in `Location` gets an empty
- * object as its JSON, and a redirect to the image of the request becomes a response with its address.
+ * object as its JSON, and a redirect to the image of the request, without JSON of its own, becomes a response with its address.
  */
 export function withLocationOnly(outcome: Outcome, call?: Call): Outcome {
 	if (outcome.kind === 'fault') return outcome;
 	const { location, ...headers } = outcome.headers;
-	if (TO_RESULT.includes(outcome.httpCode) && leadsToImage(location) && call !== 'message') {
+	const isBare = !isJsonObject(outcome.json) && call !== 'message';
+	if (isBare && TO_RESULT.includes(outcome.httpCode) && leadsToImage(location)) {
 		const url = parseUrl(location ?? '', outcome.url)?.href ?? location;
 		return { ...outcome, headers, httpCode: 200, json: { data: [{ url }] } };
 	}
@@ -121,7 +122,7 @@ export const leadsToResult = (location?: string): boolean =>
 
 /** Whether an address is one of an image file, with a query or without. */
 const leadsToImage = (location = ''): boolean =>
-	/^[^?#]+\.(png|jpe?g|webp|gif|avif|heic|bmp|tiff?|jxl|svg)([?#]|$)/i.test(
+	/^[^?#]+\.(png|jpe?g|webp|gif|avif|heic|bmp|tiff?|jxl)([?#]|$)/i.test(
 		location.slice(0, LONGEST_ADDRESS),
 	);
 

@@ -75,11 +75,9 @@ export function readPaidResponse(
 	if (isResult && !asynchronous) return { images, ...told };
 	const hasStatus = readStatus(json) !== undefined;
 	const status = state.status === '' ? 'queued' : state.status;
-	const named = taskIdsIn(json);
-	// A bare word may be the kind of a task, and not its ID.
-	const isOpen = group === 'unknown' && asynchronous && (named.length > 0 || !!statusUrl);
+	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
 	const isReturned = isResult && !isOpen;
-	const ids = named.filter((id) => id !== taskId);
+	const ids = taskIdsIn(json).filter((id) => id !== taskId);
 	// The images of a finished response may be in a place that nobody knows.
 	const isKept = !isReturned && (group === 'unknown' || isFinished(group));
 	const mentioned = [...new Set([...ids, ...(isKept ? addressesOfImages(state) : [])])];

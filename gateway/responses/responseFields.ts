@@ -72,10 +72,7 @@ const ADDRESS_HEADERS = ['location', 'operation-location'];
 
 const ALL_IDS = [...FIELDS.taskId, ...FIELDS.id];
 /** Objects around a task; those around its result can also be around a task. */
-const { AROUND_TASK, RESULT } = inAllSpellings({
-	AROUND_TASK: ['data', 'task', 'tasks', 'job'],
-	RESULT: ['result'],
-});
+const { AROUND_TASK } = inAllSpellings({ AROUND_TASK: ['data', 'task', 'tasks', 'job'] });
 export const { AROUND } = inAllSpellings({
 	AROUND: ['data', 'task', 'tasks', 'job', 'result', 'output', 'response', 'task_result'],
 });
@@ -176,7 +173,7 @@ export function saysRefusal({ error, success, code, base_resp }: JsonObject): bo
  * or in place of one; undefined if there is none.
  */
 export function readTaskId(body: JsonObject): string | undefined {
-	const places = saysRefusal(body) ? [] : valuesAt(body, [...AROUND_TASK, ...RESULT]);
+	const places = saysRefusal(body) ? [] : [body.data, body.task, body.result];
 	const bare = places.flatMap((value) => asId([value].flat()[0]) ?? []);
 	return [...taskIdsIn(body), ...bare.filter((text) => BARE_ID.test(text))][0];
 }

@@ -219,6 +219,13 @@ describe('a redirect to the image of a request', () => {
 	])('is not another one: %s to %s', (httpCode, location) => {
 		expect(at(httpCode, location)).toMatchObject({ httpCode, headers: { location } });
 	});
+
+	test('keeps its own JSON, which may have more images and the bill', () => {
+		const headers = { location: '/files/x.png' };
+		const json = { data: [{ url: 'a' }, { url: 'b' }], cost: 1 };
+		const outcome = { kind: 'response', httpCode: 303, headers, text: '', json } as never;
+		expect(withLocationOnly(outcome)).toBe(outcome);
+	});
 });
 
 describe('an accepted task without a body, whose address is in Location', () => {

@@ -22,7 +22,7 @@ describe('finished images', () => {
 		['beside a status that is null', { id: 't1', status: null, data }],
 		['beside an unknown word, without an ID', { status: 'shiny', data }],
 		['beside the kind of their job', { job: 'txt2img', data }],
-		['beside a word for their task and an unknown one', { task: 'draw', status: 'shiny', data }],
+		['in a field of their own beside it', { job: 'txt2img', picture: URL }],
 	])('%s', (_, json) => {
 		for (const asynchronous of [true, false]) {
 			expect(read(json, asynchronous)?.images).toEqual([{ url: URL }]);
