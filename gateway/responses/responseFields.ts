@@ -89,10 +89,16 @@ export function valuesAt(object: unknown, names: readonly string[]): unknown[] {
 }
 
 /** The first of some values that can be read. */
-export const firstOf = <T>(
+export function firstOf<T>(
 	values: unknown[],
 	read: (value: unknown) => T | undefined,
-): T | undefined => values.map(read).find((value) => value !== undefined);
+): T | undefined {
+	for (const value of values) {
+		const result = read(value);
+		if (result !== undefined) return result;
+	}
+	return undefined;
+}
 
 const unlessEmpty = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
 

@@ -277,7 +277,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		// Once the run is over, what was begun is recorded so.
 		if (pending === undefined || end.charged === 'no') return;
 		delete state.takenOver;
-		if (end.charged === 'yes') keepOnly(this.payments, (one) => one !== takenOver);
+		if (end.charged === 'yes' && takenOver !== undefined) {
+			keepOnly(this.payments, (one) => one !== takenOver);
+		}
 		const result = end.charged === 'yes' ? end.receipt : { unknown: end.problem };
 		if (earlier === undefined) this.add(itemIndex, result);
 		else earlier.result = { facts, ...result };
