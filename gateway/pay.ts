@@ -98,12 +98,15 @@ async function payOnce<Key, R>(
 	const plan = withIdempotencyKey(given, idempotencyHeader, reference);
 	/** The problem of an earlier attempt that may have been charged, whatever becomes of the later ones. */
 	let unclear: Problem | undefined = before?.problem;
+	let isInProgress = false;
 	const { record, thrown } = openRecorder();
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
 	const attempt: SendOnce = async (...args) => {
 		const pending = () => clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.()));
 		record(() => journal.begin(key, pending));
+		isInProgress = true;
 		const outcome = withLocationOnly(await sendOnce(...args), plan.call);
+		isInProgress = false;
 		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
 			unclear = clearer(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
@@ -116,7 +119,10 @@ async function payOnce<Key, R>(
 		receipt = read(response);
 		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response));
 	} catch (error) {
-		if (error instanceof RunEnded) throw error as Error;
+		if (error instanceof RunEnded) {
+			const mayBeCharged = isInProgress || unclear !== undefined;
+			throw new RunEnded(error.message, mayBeCharged ? 'maybe' : 'no') as Error;
+		}
 		const failure = thrown.has(error) ? unrecorded(error) : error;
 		const problem = unknownProblem(plan, failure, unclear);
 		if (problem === undefined) throw error as Error;

@@ -33,11 +33,12 @@ export async function readStreamedResponse(
 	{ onText, onPart, createKeyFilter, chunks = [] }: StreamOptions,
 ): Promise<ResponseBody> {
 	const { body, httpCode } = response;
-	if (!isSuccess(httpCode) || !isByteStream(body)) return await readJson(response, { chunks });
+	if (!isSuccess(httpCode)) return await readJson(response, { chunks });
 	let isStream = false;
-	bound(body, LARGEST_RESPONSE_BYTES);
+	if (isByteStream(body)) bound(body, LARGEST_RESPONSE_BYTES);
+	const parts = isByteStream(body) ? body : [Buffer.from(body)];
 	const bytes = async function* () {
-		for await (const chunk of body) {
+		for await (const chunk of parts) {
 			if (!isStream) chunks.push(chunk);
 			yield chunk;
 		}

@@ -1,5 +1,6 @@
-import { isByteStream, type ByteStream } from '../../util/byteStream';
+import type { ByteStream } from '../../util/byteStream';
 import type { HttpResponse } from '../protocol/outcome';
+import type { WireResponse } from './transport';
 
 /** The body of a response: its text, and the JSON in it. */
 export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
@@ -39,13 +40,13 @@ export function beginningOf(chunks: Uint8Array[]): string {
  * @throws TooLargeError, or the error of the stream
  */
 export async function readBody(
-	body: unknown,
+	body: WireResponse['body'],
 	limit: number,
 	chunks: Uint8Array[] = [],
 ): Promise<Buffer> {
 	if (Buffer.isBuffer(body)) return body;
 	if (typeof body === 'string') return Buffer.from(body);
-	if (!isByteStream(body)) return Buffer.from(JSON.stringify(body ?? ''));
+	if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.length);
 	let size = 0;
 	// Events, because a loop over the stream takes a tenth more processor time for a request.
 	await new Promise<void>((resolve, reject) => {

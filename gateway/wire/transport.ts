@@ -1,3 +1,4 @@
+import type { ByteStream } from '../../util/byteStream';
 import type { JsonObject } from '../../util/json';
 
 /**
@@ -33,5 +34,5 @@ export interface WireResponse {
 	httpCode: number;
 	/** In any case. */
 	headers: Record<string, unknown>;
-	body: unknown;
+	body: ByteStream | Uint8Array | string;
 }

@@ -18,7 +18,7 @@ async function download(response: () => Partial<WireResponse>, maxMb = 10) {
 				return await Promise.resolve({
 					httpCode: 200,
 					headers: {},
-					body: undefined,
+					body: '',
 					...response(),
 				});
 			},

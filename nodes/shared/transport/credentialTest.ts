@@ -6,6 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { probeSettings, type Transport } from '../../../gateway';
 import { isByteStream } from '../../../util/byteStream';
+import { bodyOf } from './n8nTransport';
 
 /**
  * The test behind the credential's button.
@@ -51,7 +52,7 @@ const testTransport =
 			timeout: SILENCE_MS,
 		}) as Promise<TestResponse>;
 		const { statusCode, headers: received = {}, body } = await endedBy(signal, sent);
-		return { httpCode: statusCode, headers: received, body };
+		return { httpCode: statusCode, headers: received, body: bodyOf(body) };
 	};
 
 /** The response, which the signal ends: n8n's function takes none. One that comes later is ended too. */

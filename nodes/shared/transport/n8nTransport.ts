@@ -5,7 +5,8 @@ import type {
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
 import { sleep } from 'n8n-workflow';
-import type { Ports, Transport } from '../../../gateway';
+import type { Ports, Transport, WireResponse } from '../../../gateway';
+import { isByteStream } from '../../../util/byteStream';
 import { isLongerThan } from '../../../util/json';
 import { CREDENTIAL, type NodeAccount } from './nodeAccount';
 
@@ -42,6 +43,12 @@ export const portsOf = (
 	sleep: async (ms, signal) => await sleep(ms, signal),
 });
 
+/** A body as the client reads it: n8n's helpers return a stream, unless a mock of n8n's answers. */
+export const bodyOf = (body: unknown): WireResponse['body'] =>
+	isByteStream(body) || body instanceof Uint8Array || typeof body === 'string'
+		? body
+		: JSON.stringify(body ?? '');
+
 /**
  * The transport through n8n's HTTP helper, which adds the key: it checks whether the credential may be
  * used for the address.
@@ -75,6 +82,7 @@ function n8nTransport(
 					authentication,
 				)
 			: context.helpers.httpRequest(options))) as IN8nHttpFullResponse;
-		return { httpCode: response.statusCode, headers: response.headers, body: response.body };
+		const { statusCode, headers } = response;
+		return { httpCode: statusCode, headers, body: bodyOf(response.body) };
 	};
 }

@@ -113,6 +113,23 @@ test('a stream that breaks behind its stop reason is whole', async () => {
 	expect(json).toMatchObject(message);
 });
 
+test.each([
+	['bytes', (text: string) => new TextEncoder().encode(text)],
+	['a text', (text: string) => text],
+])('events that a transport returns as %s are a stream too', async (_, bodyOf) => {
+	const pieces: string[] = [];
+	const body = bodyOf(beginning() + end);
+	const { json } = await readStreamedResponse(
+		{ body, httpCode: 200, headers: {} },
+		{
+			createKeyFilter: newFilter,
+			onText: (text) => pieces.push(text),
+		},
+	);
+	expect(json).toMatchObject(message);
+	expect(pieces.length).toBeGreaterThan(0);
+});
+
 test('a stream without end is cut off', async () => {
 	const part = Buffer.alloc(8 * 1024 * 1024, 'x');
 	let given = 0;

@@ -9,8 +9,18 @@ describe('a body', () => {
 		['that is empty', () => Readable.from([]), ''],
 		['just as long as allowed', () => Readable.from([Buffer.alloc(LIMIT, 'x')]), 'xxxxxxxxxx'],
 		['that is no stream', () => 'text', 'text'],
+		[
+			'of the middle of some bytes',
+			() => new TextEncoder().encode('[bytes]').subarray(1, 6),
+			'bytes',
+		],
 	])('%s is read to its end', async (_, body, text) => {
 		expect((await readBody(body(), LIMIT)).toString()).toBe(text);
+	});
+
+	test('that is a web stream does not compile, as nothing here would read it', async () => {
+		// @ts-expect-error the port takes streams of Node.js
+		await expect(readBody(new Blob(['text']).stream(), LIMIT)).rejects.toThrow(TypeError);
 	});
 
 	test('without end is cut off', async () => {
