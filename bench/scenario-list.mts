@@ -4,7 +4,7 @@ import { hundred } from './scenarios/hundred-tasks.mjs';
 import { limit } from './scenarios/under-limit.mjs';
 import { same } from './scenarios/same-work.mjs';
 import { refusing } from './scenarios/refusing-gateway.mjs';
-import { known } from './scenarios/known-model.mjs';
+import { oneImage } from './scenarios/one-image.mjs';
 import { waiting } from './scenarios/waiting-tasks.mjs';
 import { processor } from './scenarios/processor-time.mjs';
 import { downloads, uploads } from './scenarios/transfers.mjs';
@@ -15,7 +15,7 @@ export const scenarios: Scenario[] = [
 	limit,
 	same,
 	refusing,
-	known,
+	oneImage,
 	waiting,
 	processor,
 	downloads,

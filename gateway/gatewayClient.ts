@@ -218,9 +218,9 @@ export class Gateway<Key = undefined> {
 	 * @param maxWaitMs milliseconds
 	 * @throws GatewayError with the task's ID, if it has failed or is still open then
 	 */
-	async wait(task: Task, maxWaitMs = MAX_WAIT_MS, model?: string): Promise<TaskState> {
+	async wait(task: Task, maxWaitMs = MAX_WAIT_MS): Promise<TaskState> {
 		const deadlineAt = Date.now() + maxWaitMs;
-		const end = await this.waitFor({ task, facts: { model }, maxWaitMs, deadlineAt });
+		const end = await this.waitFor({ task, maxWaitMs, deadlineAt });
 		if (end.kind === 'finished') return end.state;
 		throw end.error as GatewayError;
 	}

@@ -2,14 +2,7 @@ import type { Clock } from '../protocol/clock';
 import type { GatewayError } from '../protocol/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskState, Task } from '../responses/task';
-import {
-	JITTER,
-	pauseOf,
-	SHORTEST_PAUSE_MS,
-	TOGETHER_MS,
-	type Durations,
-	type TrackedTask,
-} from './pollTimes';
+import { JITTER, pauseOf, SHORTEST_PAUSE_MS, TOGETHER_MS } from './pollTimes';
 import { CanceledInQueue } from '../pace/rateLimiter';
 
 /** The result of a poll after which the task is polled again, unless it has finished. */
@@ -63,8 +56,8 @@ interface Wait<T> {
 	readonly task: T;
 	/** On the clock of the run. */
 	readonly deadline: number;
-	/** The durations of tasks like this one, if the time of its submit is known. */
-	readonly tracked?: TrackedTask;
+	/** On the clock of the run; -Infinity if it is unknown. */
+	readonly submittedAt: number;
 	/** Whether a poll has got a result about the task, even a fault. */
 	hasResult: boolean;
 	state?: TaskState;
@@ -114,14 +107,6 @@ export class Poller<T = Task> {
 		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
 	}
 
-	/**
-	 * The shortest pause between two polls of a task, in milliseconds; it grows with the number of
-	 * waiting tasks.
-	 */
-	get shortest(): number {
-		return pauseOf(this.intervalMs, this.tasksLeft());
-	}
-
 	/** The number of tasks that wait or will wait. */
 	private tasksLeft(): number {
 		const { announced = 0, paying = () => 0 } = this.options;
@@ -137,26 +122,18 @@ export class Poller<T = Task> {
 	 *
 	 * @param ageMs time since its submit in milliseconds: a task isn't polled before its first pause
 	 *   is over. A task of unknown age is polled at once.
-	 * @param durations durations of tasks like it; a task of known age uses them and adds its own
 	 */
-	async wait(
-		task: T,
-		maxWaitMs: number,
-		ageMs = Infinity,
-		durations?: Durations,
-	): Promise<WaitEnd> {
+	async wait(task: T, maxWaitMs: number, ageMs = Infinity): Promise<WaitEnd> {
 		const now = this.options.clock.now();
+		const submittedAt = now - atLeast(0, ageMs);
 		const deadline = now + atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
 		this.waiting += 1;
 		this.begun += 1;
-		const hasAge = ageMs >= 0 && ageMs < Infinity;
-		const tracked = hasAge ? durations?.track(now - ageMs, this) : undefined;
 		// Without a random extension: the submits already differ.
-		const fromSubmit =
-			tracked?.pauseFrom(now - ageMs) ?? pauseOf(this.intervalMs, this.tasksLeft(), true);
-		const pause = fromSubmit - atLeast(0, ageMs);
-		const firstAt = pause > 0 ? Math.min(together(now + pause), deadline - LAST_POLL_LEAD_MS) : now;
-		const wait: Wait<T> = { task, deadline, tracked, hasResult: false, isOver: false };
+		const firstPauseEnd = submittedAt + pauseOf(this.intervalMs, this.tasksLeft(), 0);
+		const isDue = firstPauseEnd <= now;
+		const firstAt = isDue ? now : Math.min(together(firstPauseEnd), deadline - LAST_POLL_LEAD_MS);
+		const wait: Wait<T> = { task, submittedAt, deadline, hasResult: false, isOver: false };
 		try {
 			// Not the result of the race, which the timer would keep in memory for a minute.
 			let end: WaitEnd | undefined;
@@ -168,7 +145,6 @@ export class Poller<T = Task> {
 		} finally {
 			wait.isOver = true;
 			wait.state = undefined;
-			tracked?.end();
 			this.waiting -= 1;
 		}
 	}
@@ -191,7 +167,6 @@ export class Poller<T = Task> {
 
 	/** Polls a task; undefined if its turn in the rate limiter, or its response, came too late. */
 	private async poll(wait: Wait<T>): Promise<PollResult | undefined> {
-		wait.tracked?.pollSent(this.options.clock.now());
 		try {
 			const result = await this.options.pollOnce(wait.task, () => this.timeLeft(wait));
 			return wait.isOver ? undefined : result;
@@ -230,15 +205,12 @@ export class Poller<T = Task> {
 	}
 
 	/** The pause after a response, in milliseconds. */
-	private pauseAfter(result: OpenResult, { tracked }: Wait<T>): number {
+	private pauseAfter(result: OpenResult, { submittedAt }: Wait<T>): number {
 		const { clock } = this.options;
-		const { shortest } = this;
-		const learned = result.kind === 'state' ? tracked?.pauseFrom(clock.now()) : undefined;
-		// Only the first pause may exceed the interval, unless many tasks wait.
-		if (learned !== undefined) return Math.min(learned, Math.max(this.intervalMs, shortest));
+		const pause = pauseOf(this.intervalMs, this.tasksLeft(), clock.now() - submittedAt);
 		const { rateLimited = false, soon = false } = result.kind === 'transient' ? result : {};
 		const longest = rateLimited ? SHORTEST_PAUSE_MS : soon ? SOON_MS : Infinity;
-		return Math.min(longest, shortest) * (1 + JITTER * clock.random());
+		return Math.min(longest, pause) * (1 + JITTER * clock.random());
 	}
 
 	/** Sleeps until a time, at least once, unless the wait ends meanwhile. */
@@ -262,10 +234,7 @@ export class Poller<T = Task> {
 
 /** Notes the result of a poll. */
 function note<T>(wait: Wait<T>, result: OpenResult): void {
-	if (result.kind === 'state') {
-		wait.state = result.state;
-		wait.tracked?.statusSeen(result.state.group);
-	}
+	if (result.kind === 'state') wait.state = result.state;
 	wait.error = result.kind === 'transient' ? result.error : undefined;
 	if (result.kind === 'state' || result.rateLimited !== true) wait.hasResult = true;
 }

@@ -1,5 +1,5 @@
 import { submitTime, forNextWait, type PollHistory } from './pollHistory';
-import { Durations, JITTER, SHORTEST_PAUSE_MS } from './pollTimes';
+import { JITTER, SHORTEST_PAUSE_MS } from './pollTimes';
 import {
 	LONGEST_POLL_MS,
 	Poller,
@@ -8,10 +8,8 @@ import {
 	type WaitEnd,
 } from './poller';
 import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
-import { digestOf } from '../../util/digest';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
 import { GatewayError } from '../protocol/gatewayError';
-import { LruMap } from '../../util/lruMap';
 import { CanceledInQueue } from '../pace/rateLimiter';
 import { isFinished } from '../protocol/status';
 import { TasksOfRun } from './taskQueries';
@@ -21,8 +19,6 @@ import type { WaitContext } from './waitContext';
 /** A wait for a task. A plain value, which can be stored and continued later. */
 export interface WaitFor {
 	task: Task;
-	/** What is known of the task's request: the model decides when it is first polled. */
-	facts: { model?: string };
 	/** The time limit of the whole wait, in milliseconds. */
 	maxWaitMs: number;
 	/** Milliseconds since 1970, as the wait may outlive the process. */
@@ -60,12 +56,6 @@ const STALLED_MS = 35_000;
 
 /** The end of a wait without any result. */
 const STILL_OPEN: WaitEnd = { kind: 'deadline' };
-
-/**
- * The durations of finished tasks by gateway, account, model and task type, for all runs of this
- * process: they decide when a task is first polled.
- */
-const durationsOf = new LruMap<string, Durations>(200);
 
 /** How often a person who watches is told that status checks fail. */
 const TOLD_EVERY_MS = 10_000;
@@ -112,7 +102,8 @@ export class TaskWaiter {
 	async wait<W extends WaitFor>(wait: W, limitMs = Infinity): Promise<TaskEnd<W>> {
 		if (limitMs === 0) return { kind: 'open', wait, polled: false };
 		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
-		const poll = async (task: PolledTask) => await this.poll(wait, task, Math.min(leftMs, limitMs));
+		const maxMs = Math.min(leftMs, limitMs);
+		const poll = async (task: PolledTask) => await this.poller.wait(task, maxMs, ageOf(wait.task));
 		return await this.endOf(wait, poll, { key: String(limitMs), isLast: limitMs >= leftMs });
 	}
 
@@ -176,19 +167,6 @@ export class TaskWaiter {
 		const submittedAtMs = submitTime(clock.now(), ageOf(submitted), waitedMs);
 		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
 		return { taskId, taskType, statusUrl, submittedAtMs, ...history };
-	}
-
-	/** Polls a task until it has ended, or for a time. */
-	private async poll(
-		{ task: submitted, facts }: WaitFor,
-		task: PolledTask,
-		maxMs: number,
-	): Promise<WaitEnd> {
-		// A digest, because the model name in an item may have any length.
-		const key = digestOf([this.context.account.idWithKey, facts.model, submitted.taskType]);
-		const durations =
-			facts.model === undefined ? undefined : durationsOf.getOrAdd(key, () => new Durations());
-		return await this.poller.wait(task, maxMs, ageOf(submitted), durations);
 	}
 
 	/** Polls a task until a poll gets a result about it, or the checks get none any more. */

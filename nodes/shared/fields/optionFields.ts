@@ -224,7 +224,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 3600 },
 		default: 3,
 		description:
-			'Approximate time between status checks, from two thirds of this value for a few tasks to five thirds for a thousand',
+			'Approximate time between status checks, from a third of this value for a young task to five thirds for a thousand tasks',
 	},
 	requestsPerSecond: {
 		displayName: 'Requests per Second',

@@ -13,7 +13,7 @@ async function poll(json: object, httpCode = 200) {
 	const tasks = new TasksOfRun(clock);
 	tasks.add({ taskId: OTHER });
 	const task = { taskId: 'task_0123456789', taskType: 'edit' as const, submittedAtMs: -60_000 };
-	const account = { baseUrl: 'https://gateway.example', idWithKey: '' };
+	const account = { baseUrl: 'https://gateway.example' };
 	const result = await pollTask(
 		{ account, clock, hints },
 		task,

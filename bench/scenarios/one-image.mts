@@ -3,10 +3,10 @@ import type { Scenario } from '../report/lines.mjs';
 import { compare, median, type Trial } from '../trials.mjs';
 import type { Work } from '../work.mjs';
 
-/** One image, one click: what the process has learned from one task before. */
-export const known: Scenario = {
-	name: 'known',
-	title: 'One image of a model seen before',
+/** One image, one click. */
+export const oneImage: Scenario = {
+	name: 'one',
+	title: 'One image',
 	async run({ quick }) {
 		const taskSeconds = 3;
 		const one: Work = { kind: 'tasks', count: 1, pauseS: 3, nodes: 1 };
@@ -21,7 +21,7 @@ export const known: Scenario = {
 		return {
 			lines: [
 				{
-					measure: `1 task of ${taskSeconds} s, model seen before`,
+					measure: `1 task of ${taskSeconds} s`,
 					goal: 'at most 3.5 s',
 					package: `${seconds(ms, 2)}, ${median(list, polls)} poll(s)`,
 					builtIn:
