@@ -37,6 +37,7 @@ const NAMES: Record<Call, string> = {
 	listing: 'loading the model list',
 	names: 'loading the names of models',
 	message: 'sending the message',
+	test: 'testing the credential',
 };
 
 const NOTHING_SENT = " Nothing was sent, and you weren't charged for this request.";

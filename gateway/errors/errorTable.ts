@@ -51,8 +51,8 @@ const refusesEdits: Fits = (response, plan, said) =>
 	(plan.form ?? plan.inline) !== undefined &&
 	(isMissing(response, plan, said) || response.httpCode === 415);
 
-/** What to do without credit, also where the credential is tested. */
-export const TOP_UP = "Top up the account in the gateway's console.";
+/** What to do without credit. */
+const TOP_UP = "Top up the account in the gateway's console.";
 
 /**
  * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that
@@ -172,5 +172,9 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		'The gateway rejected the request ({code})',
 		"Check the model, the prompt and the parameters. You weren't charged for this request.",
 	],
-	[() => true, 'The gateway rejected the request ({code})', 'Check the parameters.'],
+	[
+		() => true,
+		'The gateway rejected the request ({code})',
+		'Check the parameters and the Media Gateway credential.',
+	],
 ];

@@ -11,20 +11,17 @@ export interface Server {
 }
 
 /** The image and message endpoints. */
-export const GATEWAY: Server = { name: 'the gateway', field: "'Base URL'" };
-
-/** The model list at an address of its own. */
-export const LISTING: Server = { name: 'the model list', field: underSettings('Media URL') };
+const GATEWAY: Server = { name: 'the gateway', field: "'Base URL'" };
 
 /** A plan doesn't say which of the two fields has the address of the model list. */
-const LISTING_OF_A_RUN: Server = {
-	...LISTING,
+const LISTING: Server = {
+	name: 'the model list',
 	field: `'Base URL' (or ${underSettings('Media URL')}, if set)`,
 };
 
 /** The server of a plan. */
 export function serverOf({ call }: Pick<RequestPlan, 'call'>): Server {
-	return call === 'listing' ? LISTING_OF_A_RUN : GATEWAY;
+	return call === 'listing' ? LISTING : GATEWAY;
 }
 
 /** The advice for an address without a gateway. */

@@ -155,7 +155,8 @@ export const underSettings = (...labels: string[]): string =>
 	`${labels.map((label) => `'${label}'`).join(' and ')} under 'Gateway Settings'`;
 
 /** A problem as one text, where there is no description. */
-export const asText = ({ message, description }: Problem): string => `${message}. ${description}`;
+export const asText = ({ message, description }: Problem): string =>
+	`${message.replace(/\.$/, '')}. ${description}`;
 
 /**
  * Placeholders for a key: `<API_KEY>`, `${KEY}`, `$KEY`; `your-api-key-here`; `sk-xxxx`, `sk-...`.

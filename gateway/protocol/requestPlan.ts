@@ -4,7 +4,15 @@ import type { AsyncFlag, Credential } from './credential';
 import type { ApiAddress } from './url';
 
 /** The purpose of a request, which the error texts depend on. */
-export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'names' | 'message';
+export type Call =
+	| 'submit'
+	| 'sync'
+	| 'poll'
+	| 'download'
+	| 'listing'
+	| 'names'
+	| 'message'
+	| 'test';
 
 /**
  * The two kinds of image task. Each is queried at its own endpoint (docs/protocol.md, "Endpoints").

@@ -103,7 +103,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 			const refused = {
 				status: 'Error',
 				message: expect.stringMatching(
-					/^The gateway rejected the API key \(40[13]\): .*, and copy it again/,
+					/^The gateway (rejected the API key \(401\)|doesn't allow this request \(403\)): .*Check the/,
 				),
 			};
 			expect(await test({ apiKey: 'sk-not-a-key-of-this-gateway' })).toEqual(refused);

@@ -54,36 +54,81 @@ const NAMES = response(200, { object: 'list', data: [{ id: 'm' }] });
 const REFUSED = response(401, { error: { message: 'bad key' } });
 const HELLO = response(200, { hello: 'world' });
 
-test.each<[string, Outcome, RegExp]>([
-	['401', REFUSED, /rejected the API key \(401\): bad key\. Check the key/],
-	['403', response(403, { code: 'ACCESS_DENIED', message: 'no such IP' }), /\(403\): no such IP\./],
+const CHECK = "Check 'Base URL' in the Media Gateway credential, and that the n8n server can reach";
+
+test.each<[string, Outcome, string]>([
+	[
+		'401',
+		REFUSED,
+		'The gateway rejected the API key (401): bad key. Check the API key in the Media Gateway credential.',
+	],
+	[
+		'403',
+		response(403, { code: 'ACCESS_DENIED', message: 'no such IP.' }),
+		"The gateway doesn't allow this request (403): no such IP. Check the key's permissions in the gateway's console.",
+	],
 	[
 		'a list',
 		response(400, [{ error: { message: 'API key not valid.' } }]),
-		/\(400\): API key not valid\. Check 'API/,
+		'The gateway rejected the request (400): API key not valid. Check the parameters and the Media Gateway credential.',
 	],
 	[
 		'no credit',
 		response(403, { message: 'Insufficient account balance' }),
-		/quota \(403\): .*Top up/,
+		"Insufficient quota (403): Insufficient account balance. Top up the account in the gateway's console. You weren't charged for this request.",
 	],
 	[
 		'a key without quota',
 		response(429, { message: 'API key 额度已用完' }),
-		/quota \(429\): .*Top up/,
+		"Insufficient quota (429): API key 额度已用完. Top up the account in the gateway's console. You weren't charged for this request.",
 	],
-	['a web page', page(200, '\n<!doctype html>'), /web page \(200\).*not of the console/],
-	['nothing but 404', OTHER_404, /no such API at https:\S+ \(404\).*Check 'Base URL'/],
-	['200 of something else', HELLO, /\(200\), but it isn't a media gateway/],
-	['400', response(400, { message: '1 < 2 headers' }), /\(400\): 1 < 2 headers\. Check/],
-	['a redirect to https', response(301, {}, { location: 'HTTPS://x/' }), /begin with https:\/\/$/],
-	['429', response(429, {}), /can't check the API key now \(429\)/],
-	['nothing there', fault('refused', 'ECONNREFUSED'), /was refused.*'Base URL'.*\(ECONNREFUSED\)$/],
-	['http where https is spoken', page(400, 'Client sent an HTTP request to an HTTPS server.\n'), /must begin with https/], // prettier-ignore
-])('%s is told in a sentence of its own', async (_name, outcome, expected) => {
-	const { problem: message } = (await verdict(outcome)) as { problem?: string };
-	expect(message).toMatch(expected);
-	expect(message).not.toMatch(/undefined|\[object/);
+	[
+		'a web page',
+		page(200, '\n<!doctype html>'),
+		`While testing the credential, the gateway responded with a web page instead of JSON. ${CHECK} the gateway.`,
+	],
+	[
+		'nothing but 404',
+		OTHER_404,
+		`Not found on the gateway (404): Not Found. ${CHECK} the gateway. 'Base URL' led to https://gateway.example/v1/models.`,
+	],
+	[
+		'200 of something else',
+		HELLO,
+		`While testing the credential, the gateway responded with JSON without any of the expected fields. ${CHECK} the gateway.`,
+	],
+	[
+		'a header that is missing',
+		response(400, { message: '1 < 2 headers' }),
+		"The gateway rejected the request (400): 1 < 2 headers. If it needs another header, add it as 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.",
+	],
+	[
+		'a redirect to https',
+		response(301, {}, { location: 'HTTPS://x/' }),
+		"While testing the credential, the gateway redirected to another address (301). The API key isn't sent to other addresses. If HTTPS://x/ is your gateway's address, enter it as 'Base URL' in the Media Gateway credential.",
+	],
+	[
+		'429',
+		response(429, {}),
+		"Rate limit exceeded (429). Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.",
+	],
+	[
+		'503',
+		response(503, {}),
+		'While testing the credential, the gateway was unavailable (503). Try again later.',
+	],
+	[
+		'nothing there',
+		fault('refused', 'ECONNREFUSED'),
+		`While testing the credential, the connection to the gateway was refused. ${CHECK} the gateway. (ECONNREFUSED)`,
+	],
+	[
+		'http where https is spoken',
+		page(400, 'Client sent an HTTP request to an HTTPS server.\n'),
+		'The server uses https at this address (400): Client sent an HTTP request to an HTTPS server. Change "http://" to "https://" in \'Base URL\' of the Media Gateway credential.',
+	],
+])('%s is told in the words of all errors', async (_name, outcome, expected) => {
+	expect(await verdict(outcome)).toMatchObject({ problem: expected });
 });
 
 test.each<[string, Outcome]>([
@@ -93,16 +138,22 @@ test.each<[string, Outcome]>([
 	expect(await listProblem(outcome)).toBeUndefined();
 });
 
-test.each<[string, Outcome]>([
-	['nothing there', fault('refused', 'ECONNREFUSED')],
-	['a web page', page(200, '<html>')],
-	['404', response(404, { success: false, data: { items: [] } })],
-	['something else', HELLO],
-	['a failure with 200', response(200, { success: false, message: 'no' })],
-])('the problem of a listing names its field, and no other address: %s', async (_name, outcome) => {
+test.each<[string, Outcome, RegExp]>([
+	['nothing there', fault('refused', 'ECONNREFUSED'), /connection to the model list was refused/],
+	['a web page', page(200, '<html>'), /web page instead of JSON/],
+	['404', response(404, {}), /\(404\).* led to https:\/\/media.example\/v1\/media\/models/],
+	['something else', HELLO, /JSON without any of the expected fields/],
+	['names in place of models', NAMES, /JSON without any of the expected fields/],
+])('the problem of a listing names the field to correct: %s', async (_name, outcome, expected) => {
 	const message = (await listProblem(outcome)) ?? '';
-	expect(message).toContain("'Media URL'");
-	expect(message.replace(/if the list is at 'Base URL'/, '')).not.toMatch(/Base URL|\{|undefined/);
+	expect(message).toMatch(expected);
+	expect(message).toContain("Check 'Base URL' (or 'Media URL' under 'Gateway Settings', if set)");
+});
+
+test('a listing that reports a failure is quoted; one that is asked too often is there', async () => {
+	const failure = response(200, { success: false, message: 'no' });
+	expect(await listProblem(failure)).toMatch(/^While loading the model list, .* error: no\./);
+	expect(await listProblem(response(429, {}))).toBeUndefined();
 });
 
 const [USUAL, KEYED, NONE] = ['names usual', 'names xApiKey', 'poll none'];
@@ -116,7 +167,7 @@ test.each<[string, Parameters<typeof verdict>, string | RegExp, string[]]>([
 	['401, and names by x-api-key', [REFUSED, REFUSED, [NAMES]], LISTS, [USUAL, KEYED]],
 	['404, and names by x-api-key', [OTHER_404, REFUSED, [NAMES]], LISTS, [USUAL, KEYED]],
 	['404, which no key turns into 401', [GATEWAY_404, OTHER_404, [undefined, REFUSED]], ACCEPTED, [USUAL, NONE]], // prettier-ignore
-	['404, and 503 for names', [GATEWAY_404, page(503, '')], /now \(503\)/, [USUAL, NONE]],
+	['404, and 503 for names', [GATEWAY_404, page(503, '')], /unavailable \(503\)/, [USUAL, NONE]],
 ])('no more is asked than tells about the key: %s', async (_name, responses, said, asked) => {
 	const end = await verdict(...responses);
 	expect('good' in end ? end.good : end.problem).toEqual(

@@ -21,7 +21,6 @@ import { readMessage, readTurns } from '../../../gateway/messages/message.js';
 import { didYouMean } from '../../../util/closestMatch.js';
 import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { planDownload, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
-import { probeProblem } from '../../../gateway/credentialProbe.js';
 import { readImages } from '../../../gateway/responses/responseFields.js';
 import { faultFrom } from '../../../gateway/wire/faultFrom.js';
 import { plainHeaders } from '../../../gateway/wire/sendOnce.js';
@@ -222,7 +221,6 @@ const MADE: Array<readonly [file: string, name: string, reader: (text: string) =
 	['keyEraser.ts', 'a long key', (text) => createKeyEraser([text.slice(0, 200)])(`${text}\\%`)],
 	['http.ts', 'faultFrom', (text) => faultFrom(Object.assign(new Error(text), { code: text }))],
 	['http.ts', 'plainHeaders', (text) => plainHeaders({ [text]: text }, erase)],
-	['credentialProbe.ts', 'problem', (text) => probeProblem(response(404, text, parseJson(text)))],
 	['messageStream.ts', 'add', (text) => new MessageStream().add({ event: text, data: text })],
 ];
 
