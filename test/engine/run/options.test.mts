@@ -51,9 +51,6 @@ const EDIT = {
 	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 };
 
-/** Lists to choose from that take any other text by expression. */
-const OPEN_CHOICES = ['mediaModels.capability'];
-
 /** What each node needs besides the field under test. */
 const NODES: Array<[className: string, NodeName, IDataObject]> = [
 	['ImageGeneration', 'imageGeneration', { prompt: '={{ $json.prompt }}', mode: 'wait' }],
@@ -67,7 +64,7 @@ const NODES: Array<[className: string, NodeName, IDataObject]> = [
 /** Every parameter and option that the nodes declare and an expression can set, each once. */
 const FIELDS = NODES.flatMap(([className, type, basics]) => {
 	const { properties } = builtNodes().find((one) => one.className === className)!.description;
-	return ['', 'options', 'filters'].flatMap((place) => {
+	return ['', 'options'].flatMap((place) => {
 		const within = properties.find(({ name }) => name === place)?.options ?? [];
 		return (place === '' ? properties : (within as typeof properties))
 			.filter(({ noDataExpression }) => noDataExpression !== true)
@@ -78,7 +75,7 @@ const FIELDS = NODES.flatMap(([className, type, basics]) => {
 					place,
 					name: property.name,
 					label: property.displayName,
-					kind: OPEN_CHOICES.includes(`${type}.${property.name}`) ? 'string' : property.type,
+					kind: property.type,
 					values: (property.options ?? []).map((option) => String(Object(option).value)),
 				}),
 			);
