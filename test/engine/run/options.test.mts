@@ -40,8 +40,6 @@ const BESIDE: Record<string, IDataObject> = {
 	format: { simplify: false },
 	images: { input: 'image' },
 	imageBinaryProperty: { imageSource: 'binary' },
-	messagesJson: { input: 'json' },
-	jsonField: { options: { outputJson: true } },
 	parkAfter: { options: { surviveRestarts: true } },
 };
 
