@@ -1,6 +1,6 @@
 /* The door of the messages: what code outside of gateway/ may use of them. */
 export { type ChatPart, toConversation } from './chat';
-export { type ChatResponse, readUsage } from './chatResponse';
+export { type ChatResponse } from './chatResponse';
 export { jsonInText, readJsonOf } from './jsonResponse';
 export {
 	hintsOf,

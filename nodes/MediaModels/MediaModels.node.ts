@@ -15,7 +15,7 @@ import { runNode } from '../shared/run/runNode';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun } from '../shared/run/runContext';
-import { getModel, getModels, rawOf, rowOf, type ModelFilters } from './getModels';
+import { getModel, getModels, rawOf, rowOf } from './getModels';
 
 export class MediaModels implements INodeType {
 	description: INodeTypeDescription = {
@@ -84,52 +84,6 @@ export class MediaModels implements INodeType {
 				description: 'Max number of results to return',
 				displayOptions: { show: { operation: ['getMany'], returnAll: [false] } },
 			},
-			{
-				displayName: 'Filters',
-				name: 'filters',
-				type: 'collection',
-				placeholder: 'Add filter',
-				default: {},
-				description: 'Return only models that match these filters',
-				displayOptions: { show: { operation: ['getMany'] } },
-				options: [
-					{
-						displayName: 'Answers',
-						name: 'answers',
-						type: 'options',
-						default: 'async',
-						description: 'How the model can return its result',
-						options: [
-							{ name: 'As a Task, Later', value: 'async' },
-							{ name: 'In the Response', value: 'sync' },
-						],
-					},
-					{
-						displayName: 'Capability',
-						name: 'capability',
-						type: 'options',
-						default: 'text_to_image',
-						description: 'What the model does. For one of another name, use an expression.',
-						options: [
-							{ name: 'Image Edit', value: 'image_edit' },
-							{ name: 'Image to Video', value: 'image_to_video' },
-							{ name: 'Text to Image', value: 'text_to_image' },
-							{ name: 'Text to Video', value: 'text_to_video' },
-						],
-					},
-					{
-						displayName: 'Media Type',
-						name: 'mediaType',
-						type: 'options',
-						default: 'image',
-						description: 'Type of media that the model generates',
-						options: [
-							{ name: 'Image', value: 'image' },
-							{ name: 'Video', value: 'video' },
-						],
-					},
-				],
-			},
 			simplifyField,
 			optionsField(
 				['timeout'],
@@ -181,10 +135,9 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 					const model = item.text('model', 'Model', advice).trim();
 					return async () => [paired(await getModel(run, model, output))];
 				}
-				const filters = readFilters(item);
 				const all = item.switch('returnAll', 'Return All', false);
 				const limit = all ? Infinity : (item.count('limit', 'Limit', Infinity) ?? 50);
-				return async () => (await getModels(run, { filters, limit }, output)).map(paired);
+				return async () => (await getModels(run, limit, output)).map(paired);
 			},
 		});
 		addHints(context, run.hints);
@@ -192,13 +145,4 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 	} finally {
 		run.gateway.end();
 	}
-}
-
-function readFilters(item: ItemParameters): ModelFilters {
-	const filters = item.within(item.json('filters', 'Filters'));
-	return {
-		mediaType: filters.optionalChoice('mediaType', 'Media Type', ['image', 'video']),
-		capability: filters.optionalText('capability', 'Capability'),
-		answers: filters.optionalChoice('answers', 'Answers', ['async', 'sync']),
-	};
 }

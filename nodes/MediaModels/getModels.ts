@@ -3,17 +3,7 @@ import { withoutDataUrls, withoutInlineImages } from '../../util/inlineImages';
 import { GatewayError } from '../../gateway';
 import { LIST_IS_CUT, type ModelRecord, NoListError } from '../../gateway/models';
 import { didYouMean } from '../../util/closestMatch';
-import { asWord } from '../../util/text';
 import type { Run } from '../shared/run/runContext';
-
-/** The filters of "Get Many"; an empty one matches all models. */
-export interface ModelFilters {
-	mediaType?: string;
-	/** What the model does, such as `image_edit`. */
-	capability?: string;
-	/** `async` for a task, `sync` for the response itself. */
-	answers?: string;
-}
 
 /** How a model becomes an item: `rowOf` or `rawOf`; with JSONC, one item has the text of all. */
 interface ModelOutput {
@@ -21,26 +11,20 @@ interface ModelOutput {
 	itemOf: (record: ModelRecord) => IDataObject;
 }
 
-const isSet = (value: unknown): boolean => value !== undefined;
-
 /**
  * The published models as items, then the names of the account's other models, such as those for
  * messages. Only names, with a hint, where the gateway publishes no more.
  *
- * @param wanted the filters and the limit
+ * @param limit the most models to return
  */
 export async function getModels(
 	run: Run,
-	wanted: { filters: ModelFilters; limit: number },
+	limit: number,
 	{ format, itemOf }: ModelOutput,
 ): Promise<IDataObject[]> {
 	if (format === 'jsonc') return [textItem(await run.gateway.models.commented())];
-	const { filters, limit } = wanted;
-	const passing = (models: ModelRecord[]) => models.filter((record) => passes(record, filters));
-	const listed = passing(await anyRecords(run, (models) => passing(models).length >= limit));
-	// Nothing is known about the others that a filter could match.
-	const isComplete = listed.length >= limit || Object.values(filters).some(isSet);
-	const all = isComplete ? listed : [...listed, ...(await otherNames(run, listed))];
+	const listed = await anyRecords(run, (models) => models.length >= limit);
+	const all = listed.length >= limit ? listed : [...listed, ...(await otherNames(run, listed))];
 	return all.slice(0, limit).map(itemOf);
 }
 
@@ -100,7 +84,7 @@ async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[
 }
 
 const NAMES_ONLY =
-	'The gateway lists only the names of its models. Their limits, prices and kinds are unknown, so no filter matches.';
+	'The gateway lists only the names of its models. Their limits, prices and kinds are unknown.';
 
 /**
  * The record as the gateway sent it, without inline images; a copy, because a later node may change
@@ -144,16 +128,6 @@ function notPublished(model: string, records: ModelRecord[]): GatewayError {
 		description: `It may be disabled, or its name misspelled. ${near || "'Get Many' lists the available models."}`,
 		httpCode: 404,
 	});
-}
-
-function passes(record: ModelRecord, { mediaType, capability, answers }: ModelFilters): boolean {
-	const isAmong = (wanted: string | undefined, words: Array<string | undefined> = []): boolean =>
-		wanted === undefined || words.includes(asWord(wanted));
-	return (
-		isAmong(mediaType, [record.mediaType]) &&
-		isAmong(capability, record.modes) &&
-		isAmong(answers, record.generationModes)
-	);
 }
 
 /** The item of the commented form: its text, without inline images. */

@@ -77,12 +77,3 @@ async function bytesOf({ open }: FormFile): Promise<Buffer> {
 	for await (const chunk of open()) chunks.push(chunk);
 	return Buffer.concat(chunks);
 }
-
-/** The blocks of files with their bytes. */
-export const blocksWithBytes = async (files: MessageFile[]): Promise<JsonObject[]> =>
-	await Promise.all(
-		files.map(async ({ block, file }) => {
-			if (file === undefined) return block;
-			return bytesBlock(file.mimeType, (await bytesOf(file)).toString('base64'));
-		}),
-	);

@@ -7,29 +7,15 @@ import type { ItemParameters } from '../shared/parameters/itemParameters';
 /** How an item wants the response to its message. */
 export interface MessageTarget {
 	simplify: boolean;
-	/** The field for the JSON in the response; undefined for none. */
-	jsonField?: string;
-	keepImages: boolean;
+	/** Whether the JSON in the response has a field of its own. */
+	outputJson: boolean;
 }
 
 /** @throws NodeOperationError if one of the switches is neither on nor off */
 export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
 	simplify: item.switch('simplify', 'Simplify', true),
-	jsonField: item.options.switch('outputJson', 'Output Content as JSON', false)
-		? readJsonField(item)
-		: undefined,
-	keepImages: item.options.switch('keepImages', 'Keep Images in Messages', false),
+	outputJson: item.options.switch('outputJson', 'Output Content as JSON', false),
 });
-
-/** n8n takes an item with an `error` for a failed one, and would pay for it again. */
-function readJsonField(item: ItemParameters): string {
-	const name = item.options.optionalText('jsonField', 'Put JSON in Field')?.trim() ?? 'json';
-	if (name !== 'error') return name;
-	throw item.refusal(
-		"'Put JSON in Field' can't be 'error'",
-		'n8n takes an item with this field for a failed one. Choose another name.',
-	);
-}
 
 /**
  * The output of a message.
@@ -41,13 +27,13 @@ function readJsonField(item: ItemParameters): string {
 export function messageOutput(
 	message: JsonObject,
 	turns: Turn[],
-	{ simplify, jsonField }: MessageTarget,
+	{ simplify, outputJson }: MessageTarget,
 	{ forTool, bill }: { forTool: boolean; bill: Bill },
 ): JsonObject {
 	const response = readMessage(message);
 	if (response === undefined) return message;
 	const hint = responseHint(message);
-	const json = jsonField === undefined ? {} : { [jsonField]: readJsonOf(response, hint) };
+	const json = outputJson ? { json: readJsonOf(response, hint) } : {};
 	const output = simplify
 		? { ...simplified(response, json, turns, forTool), ...(forTool ? {} : withoutUndefined(bill)) }
 		: unsimplified(message, json);
@@ -73,8 +59,8 @@ function simplified(
 	turns: Turn[],
 	forTool: boolean,
 ): JsonObject {
-	// The JSON stands beside the text, and wins over a field of the same name.
-	const output = { text, ...json, ...others, ...json };
+	// The JSON stands beside the text.
+	const output = { text, ...json, ...others };
 	// An agent keeps the conversation itself, and pays for every word it reads.
 	if (forTool) return withoutUndefined({ ...output, thinking: others.thinking || undefined });
 	return withoutUndefined({ ...output, messages: [...turns, { role: 'assistant', content }] });

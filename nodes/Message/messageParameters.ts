@@ -2,6 +2,7 @@ import {
 	continueTurns,
 	type MessageRequest,
 	type MessageSettings,
+	promptOf,
 	readTurns,
 	type Turn,
 } from '../../gateway/messages';
@@ -30,7 +31,6 @@ export const messageFields: PayingField[] = [
 		default: 'prompt',
 		description: 'How to enter the conversation',
 		options: [
-			{ name: 'JSON', value: 'json', description: "A list of messages in the gateway's format" },
 			{ name: 'Messages', value: 'messages', description: 'One field for each message' },
 			{
 				name: 'Prompt',
@@ -67,7 +67,7 @@ export const messageFields: PayingField[] = [
 		default: '',
 		placeholder: 'e.g. Describe this product in two sentences',
 		description:
-			"Message to send to the model. Leave it empty to let the model go on with its last message in 'History'.",
+			"Message to send to the model. Leave it empty to send 'History' alone: the model responds to the user's last message in it, or goes on with its own.",
 		displayOptions: { show: { input: ['prompt'] } },
 	},
 	{
@@ -120,17 +120,6 @@ export const messageFields: PayingField[] = [
 			},
 		],
 	},
-	{
-		displayName: 'Messages (JSON)',
-		name: 'messagesJson',
-		shapesRequest: true,
-		type: 'json',
-		default: '[{ "role": "user", "content": "" }]',
-		required: true,
-		placeholder: 'e.g. [{ "role": "user", "content": "Hello" }]',
-		description: 'List of messages with role and content. The content is text or a list of blocks.',
-		displayOptions: { show: { input: ['json'] } },
-	},
 	...lengthFields(
 		'Maximum number of tokens in the response, including thinking. Use 1 for the smallest request that shows whether the key and the model work.',
 	),
@@ -148,15 +137,7 @@ export const messageFields: PayingField[] = [
 				default: '={{ $json.messages }}',
 				placeholder: 'e.g. {{ $json.messages }}',
 				description:
-					'The conversation so far: the output "messages" of an earlier Message node. Thinking blocks are sent back unchanged.',
-			},
-			{
-				displayName: 'Keep Images in Messages',
-				name: 'keepImages',
-				type: 'boolean',
-				default: true,
-				description:
-					'Whether the output "messages" contains the images themselves, for further messages about them. n8n stores them with the execution, a third larger, shows no execution above 100 MB, and each further message sends and pays for them again. Otherwise a short text names each image.',
+					'The conversation so far: the output "messages" of an earlier Message node, or a list of messages with "role" and "content" (text, or a list of blocks). Thinking blocks are sent back unchanged.',
 			},
 			{
 				displayName: 'Output Content as JSON',
@@ -165,16 +146,6 @@ export const messageFields: PayingField[] = [
 				default: true,
 				description:
 					'Whether to return the JSON in the response in a field of its own, also from a code fence. Ask for JSON in the prompt: a response without JSON is charged too, and is an error with its text.',
-			},
-			{
-				displayName: 'Put JSON in Field',
-				name: 'jsonField',
-				type: 'string',
-				default: 'json',
-				placeholder: 'e.g. data',
-				description:
-					"Name of the output field for the JSON. With 'text', it replaces the text, as in n8n's OpenAI node.",
-				displayOptions: { show: { outputJson: [true] } },
 			},
 			{
 				displayName: 'System Prompt',
@@ -190,7 +161,7 @@ export const messageFields: PayingField[] = [
 	),
 ];
 
-const INPUTS = ['prompt', 'image', 'messages', 'json'] as const;
+const INPUTS = ['prompt', 'image', 'messages'] as const;
 
 /** How the conversation of an item is entered. */
 export const readInputKind = (item: ItemParameters): (typeof INPUTS)[number] =>
@@ -217,7 +188,7 @@ export function readMessageDraft(item: ItemParameters): MessageDraft {
 	if (setsMessages && readInputKind(item) === 'image') {
 		throw item.refusal(
 			"'Extra Fields' must not set 'messages' beside 'Images'",
-			"The images wouldn't be sent. Set 'Input' to 'JSON' and put all into 'Messages (JSON)'.",
+			"The images wouldn't be sent. Put the other messages into 'History'.",
 		);
 	}
 	const isNew = setsMessages || isEmpty(given);
@@ -234,6 +205,10 @@ export function readMessageDraft(item: ItemParameters): MessageDraft {
 			: readInput(item, history),
 	};
 }
+
+/** The prompt of an item, for its error: that of the history where it adds nothing. */
+export const promptIn = ({ history, added }: MessageDraft): string | undefined =>
+	promptOf(added.length === 0 ? history : added);
 
 /**
  * The request of an item. A response without text in its history, such as a refusal, isn't sent back:
@@ -255,19 +230,17 @@ function withFileBlocks(turns: Turn[], blocks: JsonObject[]): Turn[] {
 	return [...turns.slice(0, -1), { role, content: [...blocks, ...text] }];
 }
 
-/** @param history after which an empty prompt lets the model go on */
+/** @param history sent alone where the prompt is empty */
 function readInput(item: ItemParameters, history: Turn[]): Turn[] {
 	switch (readInputKind(item)) {
 		case 'prompt': {
-			const goesOn = history.at(-1)?.role === 'assistant';
-			if (goesOn && item.optionalText('prompt', 'Prompt') === undefined) return [];
+			const isEnough = continueTurns(history, []).length > 0;
+			if (isEnough && item.optionalText('prompt', 'Prompt') === undefined) return [];
 			const content = item.text('prompt', 'Prompt', 'Enter a message for the model.');
 			return [{ role: 'user', content }];
 		}
 		case 'image':
 			return [{ role: 'user', content: item.optionalText('prompt', 'Prompt') ?? '' }];
-		case 'json':
-			return readConversation(item, 'Messages (JSON)', item.value('messagesJson', '[]'), true);
 		case 'messages': {
 			const listed = item.value('messages');
 			const rows = isJsonObject(listed) && Array.isArray(listed.message) ? listed.message : [];

@@ -22,18 +22,18 @@ import { failedItems } from '../shared/run/nodeErrors';
 import type { RequestFacts } from '../shared/run/requestFacts';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
-import { blocksWithBytes, readMessageFiles } from './messageImages';
+import { readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
-import { addMessage, describeMessages, newCounts, type MessageCounts } from './messageCounts';
-import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
-import { laterBill } from '../../util/bill';
+import { messageRequest, promptIn, readInputKind, readMessageDraft } from './messageParameters';
+import { describeBills, laterBill, sumOfBills, type Bill } from '../../util/bill';
 import { counted } from '../../util/text';
 
 /** The messages of a run. */
 interface MessageBatch {
 	run: Run;
 	paymentLog: PaymentLog;
-	counts: MessageCounts;
+	/** The bill of each message of this try. */
+	bills: Bill[];
 }
 
 /** What an item does once all items are prepared. */
@@ -43,19 +43,19 @@ interface MessageJob {
 	/** Undefined where an earlier try has paid for the response. */
 	message?: {
 		plan: PaidPlan;
-		/** The conversation as the output shows it. Bytes are read as late as possible. */
-		showTurns: () => Promise<Turn[]>;
+		/** The conversation as the output shows it. */
+		turns: Turn[];
 	};
 }
 
 const LEFT_OUT =
-	"The conversation names images that were left out of it, which the model doesn't see. To ask more about them, turn on 'Keep Images in Messages' in the Message node that sends them.";
+	"The conversation names images that were left out of it, which the model doesn't see. To ask more about them, send them again with 'Prompt with Images'.";
 
 /** What an item would send, as far as it can be read, for its error. */
 export function readMessageFacts(item: ItemParameters): RequestFacts {
 	const draft = attempt(() => readMessageDraft(item));
 	if (draft === undefined) return readRequestFacts(item);
-	return { model: draft.settings.model, prompt: promptOf(draft.added) };
+	return { model: draft.settings.model, prompt: promptIn(draft) };
 }
 
 /** Sends a message for each item, unless an earlier try has paid for it, and returns the responses. */
@@ -64,7 +64,7 @@ export async function sendMessages(
 	paymentLog: PaymentLog,
 ): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-	const batch: MessageBatch = { run, paymentLog, counts: newCounts() };
+	const batch: MessageBatch = { run, paymentLog, bills: [] };
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			known: paymentLog,
@@ -88,7 +88,12 @@ export async function sendMessages(
 		}
 		addHints(context, run.hints);
 		const tally = { ...run.tally, ...paymentLog.tally() };
-		const done = [...describeMessages(batch.counts), ...describeItems(items, tally)];
+		const cost = describeBills(sumOfBills(batch.bills));
+		const done = [
+			counted(batch.bills.length, 'message'),
+			cost === '' ? '' : `cost ${cost}`,
+			...describeItems(items, tally),
+		];
 		tellUser(context, lineOf(done), 'info');
 		paymentLog.markReturned(failedItems(items));
 		return [items.flat()];
@@ -106,7 +111,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const target = readMessageTarget(item);
 	if (paymentLog.ownEarlier(itemIndex) !== undefined) return { itemIndex, target };
 	const draft = readMessageDraft(item);
-	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptOf(draft.added) });
+	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptIn(draft) });
 	const hasFiles = readInputKind(item) === 'image';
 	const files = hasFiles ? await readMessageFiles(item, run) : [];
 	if (hasFiles && files.length === 0 && promptOf(draft.added) === undefined) {
@@ -122,11 +127,8 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
 	paymentLog.identifyRequest(itemIndex, await gateway.fingerprintOf(plan));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
-	const showTurns = async () =>
-		target.keepImages
-			? messageRequest(draft, await blocksWithBytes(files)).messages
-			: withoutFiles(request.messages, fileOf);
-	return { itemIndex, target, message: { plan, showTurns } };
+	const turns = withoutFiles(request.messages, fileOf);
+	return { itemIndex, target, message: { plan, turns } };
 }
 
 /** Does the job of an item. @returns its output item */
@@ -147,16 +149,15 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 }
 
 async function sendMessage(
-	{ run, paymentLog, counts }: MessageBatch,
+	{ run, paymentLog, bills }: MessageBatch,
 	itemIndex: number,
-	{ plan, showTurns }: NonNullable<MessageJob['message']>,
+	{ plan, turns }: NonNullable<MessageJob['message']>,
 ): Promise<void> {
-	const turns = await showTurns();
 	await pay(run.gateway.payer(), paymentLog, itemIndex, plan, (response) => {
 		const { json } = response;
 		if (readMessage(json) === undefined) return undefined;
 		const billing = readBilling(response);
-		addMessage(counts, json, billing);
+		bills.push(billing);
 		return { message: json, turns, ...billing };
 	});
 }

@@ -313,12 +313,12 @@ export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
  * those that few people ever need last. The editor doesn't sort them.
  */
 export const BY_USE = [
-	...['system', 'history', 'outputJson', 'jsonField', 'effort', 'temperature'],
+	...['system', 'history', 'outputJson', 'effort', 'temperature'],
 	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'onTimeout'],
 	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts', 'parkAfter'],
 	...['parametersByName', 'extraFields', 'extraFiles'],
 	...['responseFormat', 'timeout', 'streamResponse', 'checkLimits'],
-	...['display', 'keepImages', 'promptCaching', 'topK', 'topP', 'format'],
+	...['display', 'promptCaching', 'topK', 'topP', 'format'],
 	...['concurrency', 'requestsPerSecond', 'pollInterval', 'maxDownloadMb'],
 ];
 

@@ -66,7 +66,6 @@ describe('a choice in another case, or none', () => {
 	});
 
 	test.each<[Record<string, unknown>, string[]]>([
-		[{ filters: { mediaType: ' IMAGE ' } }, ['image']],
 		[{ limit: '={{ "1" }}' }, ['image']],
 		[{ limit: '={{ null }}' }, ['image', 'video']],
 		[{ limit: '' }, ['image', 'video']],

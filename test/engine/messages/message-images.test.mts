@@ -173,15 +173,7 @@ describe('the conversation', () => {
 			[user([text(named), text('Describe this')]), reply, user('Describe this')],
 		]);
 		const [hint] = result.hints(`${NODE} 1`).filter(({ type }) => type === 'warning');
-		expect(hint!.message).toMatch(/images that were left out.*'Keep Images in Messages'/);
-	});
-
-	test('keeps the images with an option', async () => {
-		const result = await converse({ options: { keepImages: true } });
-		const first = user([png, text('Describe this')]);
-		expect(result.json(NODE)[0]!.messages).toEqual([first, reply]);
-		expect(sent()[1]).toEqual([first, reply, user('Describe this')]);
-		expect(result.hints(`${NODE} 1`).filter(({ type }) => type === 'warning')).toEqual([]);
+		expect(hint!.message).toMatch(/images that were left out.*'Prompt with Images'/);
 	});
 
 	test.each<[string, object, Given, string]>([
@@ -195,12 +187,18 @@ describe('the conversation', () => {
 		[
 			'an image in the result of a tool',
 			{
-				input: 'json',
-				messagesJson: [
-					user('Look'),
-					{ role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
-					user([{ type: 'tool_result', tool_use_id: 't1', content: [png] }]),
-				],
+				input: 'prompt',
+				prompt: '',
+				options: {
+					history: [
+						user('Look'),
+						{
+							role: 'assistant',
+							content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }],
+						},
+						user([{ type: 'tool_result', tool_use_id: 't1', content: [png] }]),
+					],
+				},
 			},
 			{},
 			'Sent image, not kept here: image/png, 1 kB',

@@ -144,17 +144,6 @@ describe('Output Content as JSON', () => {
 		},
 	);
 
-	test('goes to the field that is named, in place of the text too, but never to "error"', async () => {
-		respond = () => reply('{"a": 1}');
-		for (const jsonField of ['data', 'text']) {
-			const result = await ask({ options: { ...options, jsonField } });
-			expect(result.json(NODE)[0]).toMatchObject({ [jsonField]: { a: 1 } });
-		}
-		const refused = await ask({ options: { ...options, jsonField: ' error' } });
-		expect(errorOf(refused).message).toMatch(/^'Put JSON in Field' can't be 'error'/);
-		expect(bodies).toHaveLength(2);
-	});
-
 	test('after a failure, a retry of the execution without the option returns the text', async () => {
 		respond = () => reply('no JSON');
 		const failed = await host.run(workflowOf('message', { ...basics, options }));
@@ -189,11 +178,19 @@ describe('a paused turn', () => {
 		},
 	);
 
-	test('an empty prompt without one is still refused', async () => {
-		const history = [{ role: 'user', content: 'Hello' }];
+	test('an empty prompt without a history is still refused', async () => {
 		expect(errorOf(await ask({ prompt: '' })).message).toBe("'Prompt' is empty");
-		expect(errorOf(await ask({ prompt: '', options: { history } })).message).toContain('empty');
 		expect(bodies).toEqual([]);
+	});
+
+	test('a failed item names the prompt in its history', async () => {
+		respond = () => 400;
+		const history = [{ role: 'user', content: 'Hello' }];
+		const failed = await ask(
+			{ prompt: '', options: { history } },
+			{ onError: 'continueRegularOutput' },
+		);
+		expect(failed.json(NODE)[0]!.details).toMatchObject({ charged: 'no', prompt: 'Hello' });
 	});
 });
 
@@ -245,7 +242,7 @@ describe('what an earlier try paid for', () => {
 	});
 
 	test('comes out with its conversation although the item is unreadable now', async () => {
-		const edited = { options: { keepImages: 'perhaps' } };
+		const edited = { options: { outputJson: 'perhaps' } };
 		const result = await retried({ prompt: '={{ $json.name }}' }, edited, { onError });
 		expect(result.json(NODE)).toEqual([
 			expect.objectContaining({
@@ -253,7 +250,7 @@ describe('what an earlier try paid for', () => {
 				messages: [{ role: 'user', content: 'one' }, expect.anything()],
 			}),
 			{
-				error: "'Keep Images in Messages' must be true or false",
+				error: "'Output Content as JSON' must be true or false",
 				details: expect.objectContaining({ charged: 'no', model: 'm', prompt: 'two' }),
 			},
 		]);
@@ -272,21 +269,13 @@ describe('what an earlier try paid for', () => {
 describe('the hint about the run', () => {
 	const hintOf = (result: RunResult) => result.hints(NODE).at(-1);
 
-	const input = { input_tokens: 1, cache_read_input_tokens: 2, cache_creation_input_tokens: 4 };
-	const output = { output_tokens: 20, output_tokens_details: { thinking_tokens: 15 } };
-	const odd = { input_tokens: 'many', output_tokens: -3, cost: '1' };
 	test.each<[string, object | undefined, string]>([
 		['nothing that is not known', undefined, '1 message.'],
-		[
-			'thinking, cached tokens and the cost that the gateway tells',
-			{ ...input, ...output, cost: 0.1 },
-			"1 message; 7 input and 20 output tokens (15 for thinking); cost 0.1 in the gateway's unit.",
-		],
 		// A bill may be a text: gateways write amounts so that no digit is lost.
 		[
-			'no tokens that are no numbers',
-			odd,
-			"1 message; 0 input and 0 output tokens; cost 1 in the gateway's unit.",
+			'the cost that the gateway tells',
+			{ input_tokens: 1, output_tokens: 2, cost: '0.1' },
+			"1 message; cost 0.1 in the gateway's unit.",
 		],
 	])('tells %s', async (_, usage, message) => {
 		respond = () => reply('x', { usage });
@@ -303,7 +292,7 @@ describe('the hint about the run', () => {
 			items,
 		);
 		expect(hintOf(result)!.message).toMatch(
-			/^3 messages; 3 input and 6 output tokens; cost 0.3 in the gateway's unit; 1 item failed: .*refused/,
+			/^3 messages; cost 0.3 in the gateway's unit; 1 item failed: .*refused/,
 		);
 	});
 
@@ -314,9 +303,7 @@ describe('the hint about the run', () => {
 			{ name: 'a' },
 			{ name: 'b' },
 		]);
-		expect(hintOf(result)!.message).toBe(
-			'1 message; 10 input and 20 output tokens; 1 item paid for by an earlier try.',
-		);
+		expect(hintOf(result)!.message).toBe('1 message; 1 item paid for by an earlier try.');
 	});
 });
 

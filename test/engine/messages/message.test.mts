@@ -61,15 +61,20 @@ describe('what is sent', () => {
 		{ role: 'assistant', content: 'Good day' },
 		user('Tell me “more” ☃'),
 	];
-	const goesOn = [user('x'), { role: 'assistant', content: '' }];
+	const assistant = (content: string) => ({ role: 'assistant', content });
+	const goesOn = [user('x'), assistant('{')];
 	const image = [user('x'), user([{ type: 'image' }])];
+	/** A history that is sent without a prompt. */
+	const alone = (history: unknown) => ({ prompt: ' ', options: { history } });
 
 	test.each<[string, Parameters, unknown[]]>([
 		['a list', { input: 'messages', messages: { message: rows } }, rows],
-		['JSON as text', { input: 'json', messagesJson: JSON.stringify(blocks) }, blocks],
-		['JSON', { input: 'json', messagesJson: `={{ ${JSON.stringify(blocks)} }}` }, blocks],
-		['one that the model is to go on with', { input: 'json', messagesJson: goesOn }, goesOn],
-		['an image without a word', { input: 'json', messagesJson: image }, image],
+		['a history as text', alone(JSON.stringify(blocks)), blocks],
+		['a history', alone(`={{ ${JSON.stringify(blocks)} }}`), blocks],
+		['one that the model is to go on with', alone(goesOn), goesOn],
+		['one whose last turn is empty', alone([...goesOn.slice(0, 1), assistant(' ')]), [user('x')]],
+		['an image without a word', alone(image), image],
+		['before rows', { input: 'messages', messages: { message: [user('y')] }, options: { history: goesOn } }, [...goesOn, user('y')]], // prettier-ignore
 	])('messages: %s', async (_, parameters, messages) => {
 		await ask(parameters);
 		expect(bodies()[0]).toMatchObject({ messages });
@@ -107,9 +112,10 @@ describe('what is sent', () => {
 test.each<[Parameters, RegExp]>([
 	[{ prompt: '  ' }, /'Prompt' is empty/],
 	[{ thinking: 'enabled', budgetTokens: 500 }, /^'Budget \(Tokens\)' is 500 and must be less than/],
-	[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
-	[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
-	[{ input: 'json', messagesJson: '[{"role":"user","content":[]}]' }, /Message 1 is empty/],
+	[{ options: { history: '[{' } }, /'History' is invalid: it must be a list/],
+	[{ options: { history: '[{"content":"x"}]' } }, /Message 1 has no "role"/],
+	[{ prompt: '', options: { history: '[]' } }, /'Prompt' is empty/],
+	[{ prompt: '', options: { history: '[{"role":"user","content":[]}]' } }, /'Prompt' is empty/],
 	[
 		{ input: 'messages', messages: { message: [user('x'), user(' ')] } },
 		/'Messages' is invalid: Message 2 is empty/,

@@ -201,13 +201,6 @@ describe('Models', () => {
 		]);
 	});
 
-	test('a filter matches no model whose kind is unknown', async () => {
-		const gateway = await gatewayWith(json(404, {}));
-		const result = await run(gateway, { filters: { mediaType: 'image' } });
-		expect(result.json(NODE)).toEqual([]);
-		expect(everythingIn(result.hints(NODE))).toMatch(/no filter matches/);
-	});
-
 	test('gets one by its name, also with a slash', async () => {
 		const gateway = await gatewayWith(json(404, {}));
 		const result = await run(gateway, { operation: 'get', model: byName('acme/paint-2') });

@@ -40,8 +40,6 @@ const BESIDE: Record<string, IDataObject> = {
 	format: { simplify: false },
 	images: { input: 'image' },
 	imageBinaryProperty: { imageSource: 'binary' },
-	messagesJson: { input: 'json' },
-	jsonField: { options: { outputJson: true } },
 	parkAfter: { options: { surviveRestarts: true } },
 };
 
@@ -50,9 +48,6 @@ const EDIT = {
 	imageSource: 'url',
 	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 };
-
-/** Lists to choose from that take any other text by expression. */
-const OPEN_CHOICES = ['mediaModels.capability'];
 
 /** What each node needs besides the field under test. */
 const NODES: Array<[className: string, NodeName, IDataObject]> = [
@@ -67,7 +62,7 @@ const NODES: Array<[className: string, NodeName, IDataObject]> = [
 /** Every parameter and option that the nodes declare and an expression can set, each once. */
 const FIELDS = NODES.flatMap(([className, type, basics]) => {
 	const { properties } = builtNodes().find((one) => one.className === className)!.description;
-	return ['', 'options', 'filters'].flatMap((place) => {
+	return ['', 'options'].flatMap((place) => {
 		const within = properties.find(({ name }) => name === place)?.options ?? [];
 		return (place === '' ? properties : (within as typeof properties))
 			.filter(({ noDataExpression }) => noDataExpression !== true)
@@ -78,7 +73,7 @@ const FIELDS = NODES.flatMap(([className, type, basics]) => {
 					place,
 					name: property.name,
 					label: property.displayName,
-					kind: OPEN_CHOICES.includes(`${type}.${property.name}`) ? 'string' : property.type,
+					kind: property.type,
 					values: (property.options ?? []).map((option) => String(Object(option).value)),
 				}),
 			);

@@ -206,7 +206,7 @@ const SHAPING = {
 SHAPING.ImageEdit.push('mask', ...SHAPING.ImageGeneration);
 SHAPING.ImageGeneration.push(...REQUEST_OPTIONS.generation.map(({ name }) => name));
 SHAPING.ImageEdit.push(...REQUEST_OPTIONS.edit.map(({ name }) => name));
-SHAPING.Message.push('maxTokens', 'messages', 'messagesJson', 'model', 'prompt', 'system');
+SHAPING.Message.push('maxTokens', 'messages', 'model', 'prompt', 'system');
 SHAPING.Message.push('temperature', 'thinking', 'topK', 'topP');
 
 const OTHER = {
@@ -217,7 +217,7 @@ const OTHER = {
 		...['streamResponse', 'surviveRestarts', 'timeout'],
 	],
 	Message: [
-		...['concurrency', 'jsonField', 'keepImages', 'outputJson', 'promptCaching'],
+		...['concurrency', 'outputJson', 'promptCaching'],
 		...['requestsPerSecond', 'simplify', 'timeout'],
 	],
 };
