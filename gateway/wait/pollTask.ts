@@ -61,30 +61,28 @@ export async function pollTask(
 	tasks: TasksOfRun,
 	send: SendQuery,
 ): Promise<PollResult> {
-	return await tasks.inTurn(task, async () => {
-		// The age of the task counts from here: a response may take half a minute.
-		const sentAt = clock.now();
-		const isLast = isLastMiss(task, sentAt);
-		const missed: Missed[] = [];
-		const foundPath = tasks.paths.get(task.taskType);
-		for (const query of planTaskQueries(task, account.baseUrl, foundPath, isLast)) {
-			if (tasks.isOther(task, folderOf(query.plan))) continue;
-			const outcome = withInnerCode(await send(query.plan), task);
-			const result = readResult(query.plan, outcome, task, tasks.ids);
-			if (result.kind === 'state' && isAboutTask(query, result.state)) {
-				tasks.note(task, folderOf(query.plan));
-				hintOtherKind(hints, task, folderOf(query.plan));
-				const whole = await withResult(result, query.plan, account.baseUrl, send);
-				if (noteOutage(whole, task, sentAt)) return whole;
-				const { state } = whole.kind === 'state' ? whole : result;
-				const images = withFullAddresses(state.images, account.baseUrl);
-				return noted(task, { ...result, state: { ...state, images } }, sentAt);
-			}
-			if (!triesNext(query, outcome)) return result;
-			missed.push({ ...query, outcome });
+	// The age of the task counts from here: a response may take half a minute.
+	const sentAt = clock.now();
+	const isLast = isLastMiss(task, sentAt);
+	const missed: Missed[] = [];
+	const foundPath = tasks.paths.get(task.taskType);
+	for (const query of planTaskQueries(task, account.baseUrl, foundPath, isLast)) {
+		if (tasks.isOther(task, folderOf(query.plan))) continue;
+		const outcome = withInnerCode(await send(query.plan), task);
+		const result = readResult(query.plan, outcome, task, tasks.ids);
+		if (result.kind === 'state' && isAboutTask(query, result.state)) {
+			tasks.note(task, folderOf(query.plan));
+			hintOtherKind(hints, task, folderOf(query.plan));
+			const whole = await withResult(result, query.plan, account.baseUrl, send);
+			if (noteOutage(whole, task, sentAt)) return whole;
+			const { state } = whole.kind === 'state' ? whole : result;
+			const images = withFullAddresses(state.images, account.baseUrl);
+			return noted(task, { ...result, state: { ...state, images } }, sentAt);
 		}
-		return notFound(task, missed, sentAt, account.baseUrl);
-	});
+		if (!triesNext(query, outcome)) return result;
+		missed.push({ ...query, outcome });
+	}
+	return notFound(task, missed, sentAt, account.baseUrl);
 }
 
 /**

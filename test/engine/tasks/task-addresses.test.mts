@@ -2,10 +2,39 @@
 import '../fast-time.mjs';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { opened } from '../opened.mjs';
-import { NODE, sendJson, serve } from '../workbench.mjs';
-import { DONE, gatewayAt, run, tenTasks, UNKNOWN } from './task-gateway.mjs';
+import { hostFor, NODE, sendJson, serve, workflowOf, type NodeName } from '../workbench.mjs';
 
 const OLD = '2026-01-01T00:00:00Z';
+const UNKNOWN = { error: { message: 'Invalid URL', type: 'invalid_request_error' } };
+const DONE = { status: 'completed', data: [{ url: 'http://h.example/x' }] };
+
+/** A gateway that has all tasks below one path, and the paths at which it was asked. */
+async function gatewayAt(folder: string, state: object = DONE) {
+	const server = await opened(
+		serve((request, response) => {
+			const isThere = request.url?.startsWith(`${folder}/`) === true;
+			sendJson(response, isThere ? state : UNKNOWN, isThere ? 200 : 404);
+		}),
+	);
+	const paths = () => server.requests.map(({ url }) => url);
+	return { ...server, paths, wrong: () => paths().filter((path) => !path.startsWith(folder)) };
+}
+
+async function run(
+	baseUrl: string,
+	type: NodeName,
+	items: N8n.IDataObject[],
+	parameters: Record<string, unknown> = {},
+) {
+	const host = await hostFor({ baseUrl });
+	const own = type === 'imageWait' ? { maxWait: 60, download: false } : { download: false };
+	const workflow = workflowOf(
+		type,
+		{ ...own, ...parameters },
+		{ onError: 'continueRegularOutput' },
+	);
+	return await host.run(workflow, { input: items.map((json) => ({ json })) });
+}
 
 /** The address of the only image in an item of Image Wait, or of Image Task. */
 const urlOf = ({ url, images = [] }: N8n.IDataObject) =>
@@ -154,11 +183,9 @@ test('the address of another task is not used for an ID that was entered', async
 
 test('a task that is still open has the address at which it was found, and is polled only there', async () => {
 	const gateway = await gatewayAt('/v1/tasks', { status: 'running' });
-	const options = { onTimeout: 'output' };
-	const first = await run(gateway.url, 'imageWait', tenTasks('edit').slice(0, 1), {
-		maxWait: 3,
-		options,
-	});
+	const item = { taskId: 't0', taskType: 'edit' };
+	const parameters = { maxWait: 3, options: { onTimeout: 'output' } };
+	const first = await run(gateway.url, 'imageWait', [item], parameters);
 	const [open] = first.json(NODE, 1);
 	expect(open).toMatchObject({ taskId: 't0', taskType: 'edit', statusUrl: '/v1/tasks/t0' });
 	const before = gateway.wrong().length;
