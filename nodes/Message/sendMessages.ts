@@ -87,8 +87,8 @@ export async function sendMessages(
 			);
 		}
 		addHints(context, run.hints);
-		const tally = { ...run.tally, ...paymentLog.tally() };
-		const done = [...describeMessages(batch.counts), ...describeItems(items, tally)];
+		const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: paymentLog.reused() };
+		const done = [...describeMessages(batch.counts), ...describeItems(items, counts)];
 		tellUser(context, lineOf(done), 'info');
 		paymentLog.markReturned(failedItems(items));
 		return [items.flat()];
