@@ -128,9 +128,10 @@ async function waitForImages(
 		const options = { toOutput, limitMs: suspendAfterMs, known };
 		const entries = await waitForTasks(run, count, read, options);
 		addHints(context, run.hints);
+		const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: [] };
 		const isOpen = entries.some(({ done }) => done === undefined);
-		if (isOpen) return await suspend(context, entries, run.tally);
-		const result = resultOf(entries, run.tally);
+		if (isOpen) return await suspend(context, entries, counts);
+		const result = resultOf(entries, counts);
 		const done = { ...result, items: withInputFieldsOfFailed(context, result.items) };
 		const { items, open } = finishRun(context, done, addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];

@@ -87,12 +87,12 @@ export async function sendMessages(
 			);
 		}
 		addHints(context, run.hints);
-		const tally = { ...run.tally, ...paymentLog.tally() };
+		const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: paymentLog.reused() };
 		const cost = describeBills(sumOfBills(batch.bills));
 		const done = [
 			counted(batch.bills.length, 'message'),
 			cost === '' ? '' : `cost ${cost}`,
-			...describeItems(items, tally),
+			...describeItems(items, counts),
 		];
 		tellUser(context, lineOf(done), 'info');
 		paymentLog.markReturned(failedItems(items));

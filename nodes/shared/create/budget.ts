@@ -6,14 +6,13 @@ import { rounded } from '../../../util/amount';
 import { inItsUnit } from '../../../util/bill';
 import type { Estimate } from '../../../gateway/models';
 import type { Failure } from '../run/itemRunner';
-import type { Tally } from '../run/tally';
 
 /** Where the node's context holds `{ executionId, spent }`. */
 const KEY = 'mediaGatewayBudget';
 
 /**
- * The option Budget: the maximum cost of a node in one execution: what it has spent, by the gateway's
- * bills where they are known, and the estimates of what it is about to send.
+ * The option Budget: the maximum cost of a node in one execution, by listed prices: those of what it has
+ * sent, also with an unknown outcome, and of what it is about to send. A bill may be in another unit.
  *
  * The sum is stored in the node's context, which all tries of Retry On Fail, all rounds of a loop
  * and all calls of a tool in an execution share. Costs are added before anything is sent, so that
@@ -27,7 +26,8 @@ export class Budget {
 	/** The requests of a dry run, those of them with a known price, and the cost of these. */
 	private readonly dry = { requests: 0, priced: 0, cost: 0 };
 
-	/** The amount that this run has added to the sum. */
+	/** The items that this run pays for, and the amount that it has added to the sum for them. */
+	private due: number[] = [];
 	private reserved = 0;
 
 	/** @param amount in the gateway's own unit; Infinity for no limit */
@@ -72,7 +72,7 @@ export class Budget {
 		const estimated = priced === 0 ? '' : `; estimated cost ${inItsUnit(cost)}`;
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
 		const spent = this.spent();
-		const left = spent > 0 ? `, of which ${spent} is spent, by bills where they are known` : '';
+		const left = spent > 0 ? `, of which ${spent} is spent` : '';
 		const budget = this.isSet ? `; budget ${this.amount}${left}` : '';
 		const failures = failed === 0 ? '' : `; ${counted(failed, 'item')} failed`;
 		const isRefused = overrun !== undefined || (this.isSet && priced < requests);
@@ -103,6 +103,7 @@ export class Budget {
 		const needed = rounded(costs.reduce((sum, cost) => sum + cost, 0));
 		const overrun = this.overrun(needed, costs.length);
 		if (overrun === undefined) {
+			this.due = due.map(([itemIndex]) => itemIndex);
 			this.reserved = needed;
 			this.store(this.spent() + needed);
 		}
@@ -113,10 +114,12 @@ export class Budget {
 	}
 
 	/**
-	 * Replaces the reserved amount by what this run has spent: by the gateway's bill where it names one,
-	 * which may be higher than the estimate.
+	 * Replaces the reserved amount by what this run has spent.
+	 *
+	 * @param spentOn the cost of an item by the images that came; 0 if it was refused, or not sent
 	 */
-	close({ spent = 0 }: Tally): void {
+	close(spentOn: (itemIndex: number) => number): void {
+		const spent = this.due.reduce((sum, itemIndex) => sum + spentOn(itemIndex), 0);
 		const unspent = this.reserved - spent;
 		if (this.isSet && unspent !== 0) this.store(this.spent() - unspent);
 	}

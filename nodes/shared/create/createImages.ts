@@ -12,7 +12,6 @@ import { runItems, type Failure } from '../run/itemRunner';
 import { failedItems, isFailed } from '../run/nodeErrors';
 import { addHints, openRun } from '../run/runContext';
 import { finishRun, tellUser } from '../run/summary';
-import type { Tally } from '../run/tally';
 import { openProgress } from '../suspend/progress';
 import { readSuspendAfter, suspend } from '../suspend/suspend';
 import { Budget } from './budget';
@@ -61,7 +60,9 @@ async function createRecorded(
 		return output;
 	} finally {
 		// A stopped execution sends nothing more, and may not know what it has sent.
-		if (!run.gateway.isStopped()) budget.close(tallyOf(batch));
+		if (!run.gateway.isStopped()) {
+			budget.close((itemIndex) => paymentLog.resultOf(itemIndex).facts?.estimatedCost ?? 0);
+		}
 		run.gateway.end();
 		await progress?.close(isReturned);
 	}
@@ -90,9 +91,9 @@ async function outputOf(
 	}
 	const dryRun = budget.describeDry(failedItems(items).size);
 	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
-	const tally = tallyOf(batch);
+	const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: paymentLog.reused() };
 	if (!isStored) {
-		const result = { items, open: [], tally, isDry: dryRun !== undefined };
+		const result = { items, open: [], counts, isDry: dryRun !== undefined };
 		const output = finishRun(context, result, addSummary).items.flat();
 		paymentLog.markReturned(failedItems(items));
 		return [output];
@@ -101,7 +102,7 @@ async function outputOf(
 		const wait = waits[itemIndex];
 		return wait === undefined ? { done: { items: own } } : { wait };
 	});
-	const output = await suspend(context, entries, tally, paymentLog);
+	const output = await suspend(context, entries, counts, paymentLog);
 	// Where n8n can't suspend the execution, open tasks come out as failed items.
 	const hasFailed = output[0]?.some(isFailed) === true;
 	paymentLog.markReturned(hasFailed ? new Set(items.keys()) : failedItems(items));
@@ -114,12 +115,6 @@ function assignAndReserve({ budget, paymentLog }: Batch): Failure[] {
 	// The budget is not needed for items that an earlier try has paid for.
 	return budget.reserve((itemIndex) => paymentLog.isAssigned(itemIndex));
 }
-
-/** The counts and costs of the run so far: the sum of its payments. */
-const tallyOf = ({ run, paymentLog }: Batch): Tally => ({
-	...paymentLog.tally(),
-	rateLimitedRequests: run.tally.rateLimitedRequests,
-});
 
 /** @throws NodeOperationError if a setting of the whole run is invalid */
 async function openBatch(

@@ -47,7 +47,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 0 },
 		default: 1,
 		description:
-			"Maximum cost of this node in one execution, in the gateway's own unit. If the estimate is higher than what is left, nothing is sent. What has been spent counts by the gateway's bill, if it names one. Requires a model with a published fixed price.",
+			"Maximum cost of this node in one execution, in the gateway's own unit. If the estimate is higher than what is left, nothing is sent. What has been spent counts by listed prices, whatever the gateway bills. Requires a model with a published fixed price.",
 	},
 	checkLimits: {
 		displayName: 'Check Limits Before Sending',

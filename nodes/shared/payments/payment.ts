@@ -9,15 +9,13 @@ import {
 	type Task,
 } from '../../../gateway';
 import { readMessage, type Turn } from '../../../gateway/messages';
-import { laterBill, sumOfBills, type Bill } from '../../../util/bill';
-import { rounded } from '../../../util/amount';
+import { laterBill, type Bill } from '../../../util/bill';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { UnreturnedPayment } from '../run/knownItems';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { counted } from '../../../util/text';
 import { rowName } from '../run/rowNames';
-import { sumOf, type Tally } from '../run/tally';
 
 /** The result of a paid request so far. */
 export interface PaymentResult extends Receipt {
@@ -125,51 +123,8 @@ export function describeSentAgain(count: number, header: string, tasks: string[]
 	return `${counted(count, 'request')} had an unknown outcome and got the same '${header}' again. A gateway that ignores this header may have charged twice.${lost}`;
 }
 
-/** What payments count for in the summary of a run. */
-export type PaidTally = Omit<Tally, 'rateLimitedRequests'>;
-
-/** @param paid the results, and whether an earlier try has paid for them */
-export function tallyOfPayments(
-	paid: Array<{ result: PaymentResult; isReused: boolean }>,
-): PaidTally {
-	const accepted = paid.filter(({ result }) => result.unknown === undefined);
-	/** By task ID, as items with the same task share its images. */
-	const images = new Map<unknown, number>();
-	for (const { result } of accepted) {
-		const key = result.task?.taskId ?? result;
-		const count = (result.items ?? result.images ?? []).length;
-		images.set(key, Math.max(count, images.get(key) ?? 0));
-	}
-	const isEarlier = ({ isReused }: { isReused: boolean }): boolean => isReused;
-	const costOfAll = (list: typeof paid) => sumOf(list.map(({ result }) => result.facts));
-	const own = distinct(paid.filter((one) => !isEarlier(one)));
-	return {
-		bills: sumOfBills(distinct(paid).map(billOf)),
-		newBills: sumOfBills(own.map(billOf)),
-		unbilled: own.filter((result) => billOf(result).cost === undefined).length,
-		spent: spentOn(own),
-		images: [...images.values()].reduce((sum, count) => sum + count, 0),
-		tasks: accepted.filter(({ result }) => result.task !== undefined).length,
-		estimatedCost: costOfAll(paid),
-		reusedItems: accepted.filter(isEarlier).length,
-		reusedCost: costOfAll(paid.filter(isEarlier)),
-	};
-}
-
-/** The results without those of a task that another item has as well: it is billed once. */
-const distinct = (paid: Array<{ result: PaymentResult }>): PaymentResult[] => [
-	...new Map(paid.map(({ result }) => [result.task?.taskId ?? result, result])).values(),
-];
-
 /** The gateway's bill for a request, also for one of unknown outcome. */
 export const billOf = (result: PaymentResult): Bill => laterBill(result, result.unknown ?? {});
-
-/** What requests have cost: by their bills where these are known, or else by the estimate. */
-const spentOn = (results: PaymentResult[]): number =>
-	results.reduce(
-		(sum, result) => rounded(sum + (billOf(result).cost ?? sumOf([result.facts]) ?? 0)),
-		0,
-	);
 
 /** What was paid for and not returned. */
 export const listPayments = (

@@ -25,9 +25,7 @@ import {
 	hasEnded,
 	itemsWithoutAddress,
 	listPayments,
-	tallyOfPayments,
 	withPayment,
-	type PaidTally,
 	type Payment,
 	type PaymentResult,
 } from './payment';
@@ -315,18 +313,13 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/** Whether this try returns what an earlier one has paid for. */
 	isReused(itemIndex: number): boolean {
-		const { isReused = false, isRecovered = false } = this.stateOf(itemIndex);
-		return isReused || isRecovered;
+		const { isReused = false, isRecovered = false, payment } = this.stateOf(itemIndex);
+		return isRecovered || (isReused && payment?.result.unknown === undefined);
 	}
 
-	/** What the payments count for that this try has made or used again. */
-	tally(): PaidTally {
-		const paid = [...this.items].flatMap(([itemIndex, { payment, isSent }]) => {
-			const isReused = this.isReused(itemIndex);
-			const counts = payment !== undefined && (isReused || isSent === true);
-			return counts ? { result: payment.result, isReused } : [];
-		});
-		return tallyOfPayments(paid);
+	/** The items for which this try returns what an earlier one has paid for. */
+	reused(): number[] {
+		return [...this.items.keys()].filter((itemIndex) => this.isReused(itemIndex));
 	}
 
 	/**

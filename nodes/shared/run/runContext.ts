@@ -11,7 +11,6 @@ import { Semaphore } from '../../../util/semaphore';
 import { escapeHtml, oneLine } from '../../../util/text';
 import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
 import { portsOf } from '../transport/n8nTransport';
-import type { Tally } from './tally';
 
 /** A run of a node: what its items share. */
 export interface Run {
@@ -27,7 +26,8 @@ export interface Run {
 	fileReads: Semaphore;
 	/** Downloads of source images by size limit and address; items with the same one share it. */
 	sources: Map<string, Promise<IBinaryData>>;
-	tally: Tally;
+	/** The number of requests that were retried after a rate limit. */
+	rateLimitedRequests: () => number;
 	hints: Set<string>;
 }
 
@@ -110,7 +110,7 @@ export async function openRun(
 ): Promise<Run> {
 	const fields = await loadCredential(context);
 	const account = readAccount(fields, context.getNode(), options.needsKey);
-	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
+	let retried = 0;
 	const hints = new Set<string>();
 	const name = oneLine(context.getNode().name);
 	const gateway = new Gateway<number>(account, {
@@ -121,7 +121,7 @@ export async function openRun(
 		hints,
 		log: (line) => context.logger?.debug(`Media Gateway, "${name}": ${line}`),
 		tell: (message) => context.sendMessageToUI(message),
-		onRepeat: () => void (tally.rateLimitedRequests += 1),
+		onRepeat: () => void (retried += 1),
 	});
 	return {
 		node: context.getNode(),
@@ -131,7 +131,7 @@ export async function openRun(
 		isTool: isTool(context),
 		fileReads: new Semaphore(limits.concurrency),
 		sources: new Map(),
-		tally,
+		rateLimitedRequests: () => retried,
 		hints,
 	};
 }

@@ -6,9 +6,16 @@ import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { describeReasons } from './failureReasons';
 import { addHints, isTool } from './runContext';
-import { rounded } from '../../../util/amount';
 import { describeBills, inItsUnit } from '../../../util/bill';
-import { shownTally, type Tally } from './tally';
+import { tallyOf } from './tally';
+
+/** What the output of a run doesn't say. A plain value, stored while the execution is suspended. */
+export interface RunCounts {
+	/** Requests that were retried after a rate limit. */
+	rateLimitedRequests: number;
+	/** The input items that an earlier try has paid for. */
+	reused: number[];
+}
 
 /** The result of a run. */
 export interface RunResult {
@@ -16,7 +23,7 @@ export interface RunResult {
 	items: INodeExecutionData[][];
 	/** Items of the second output: tasks that are still open. */
 	open: INodeExecutionData[];
-	tally: Tally;
+	counts: RunCounts;
 	/** Whether the hint of a dry run tells of failed items. */
 	isDry?: boolean;
 }
@@ -87,10 +94,8 @@ export function finishRun(
 	subExecutionOf?: string,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
-	const summary = withoutUndefined({
-		...shownTally(result.tally),
-		failedItems: failedItems(items).size,
-	}) as IDataObject;
+	const finished = { ...result, items };
+	const summary = summaryOf(finished);
 	const tell = (message: string, type: 'info' | 'warning'): void =>
 		tellUser(context, message, type, subExecutionOf);
 	// After a dry run all counts are 0.
@@ -98,7 +103,7 @@ export function finishRun(
 		([name]) => !result.isDry || name !== 'failedItems',
 	);
 	const isWorthIt = counts.some(([, count]) => Number(count) > 0);
-	if (isWorthIt) tell(describeRun(items, result.tally), 'info');
+	if (isWorthIt) tell(describeRun(finished), 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {
 		tell(
@@ -106,9 +111,27 @@ export function finishRun(
 			'warning',
 		);
 	}
-	const finished = { ...result, items };
 	return addSummary ? withSummary(finished, summary) : finished;
 }
+
+/** The counts and costs of a run. Bills in several currencies have no sum. */
+function summaryOf(result: RunResult): IDataObject {
+	const { bills, ...made } = tallyOf(outputsOf(result));
+	const { rateLimitedRequests, reused } = result.counts;
+	return withoutUndefined({
+		...made,
+		...(bills.length === 1 ? bills[0] : {}),
+		rateLimitedRequests,
+		reusedItems: reused.length,
+		failedItems: failedItems(result.items).size,
+	}) as IDataObject;
+}
+
+/** The output items of each input item, and those of the tasks that are still open. */
+const outputsOf = ({ items, open }: RunResult): INodeExecutionData[][] => [
+	...items,
+	...open.map((item) => [item]),
+];
 
 /**
  * The same items with `summary` on the last item that hasn't failed, or else on the last open one.
@@ -134,51 +157,34 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 const some = (count: number, noun: string, what = ''): string =>
 	count > 0 ? counted(count, noun) + what : '';
 
-/**
- * What a run has done, in one line; what this try of it has cost comes first.
- *
- * @param items the output items of each input item
- */
-export function describeRun(items: INodeExecutionData[][], tally: Tally): string {
-	const { images, tasks, estimatedCost, reusedCost = 0, bills = [], newBills = [] } = tally;
-	const isOfSeveral = reusedCost > 0 || describeBills(bills) !== describeBills(newBills);
-	const inAll = [
-		bills.length === 0 ? '' : `cost ${describeBills(bills)}`,
-		estimatedCost === undefined ? '' : `estimated cost ${estimatedCost}`,
-	].filter((part) => part !== '');
-	const total = isOfSeveral ? ` (${inAll.join(', ')} in all)` : '';
+/** What a run has done, in one line, with what this try of it has cost. */
+export function describeRun(result: RunResult): string {
+	const { items, counts } = result;
+	const reused = new Set(counts.reused);
+	const own = items.filter((_, itemIndex) => !reused.has(itemIndex));
+	const { images, tasks } = tallyOf(outputsOf(result));
+	const { bills, estimatedCost } = tallyOf(outputsOf({ ...result, items: own }));
 	return lineOf([
 		images + tasks > 0 ? some(images, 'image') : '0 images',
 		some(tasks, 'task'),
-		billOf(tally),
-		estimatedCost === undefined
-			? ''
-			: `estimated cost ${inItsUnit(rounded(Math.max(0, estimatedCost - reusedCost)))}`,
-		...describeItems(items, tally, total),
+		bills.length === 0 ? '' : `cost ${describeBills(bills)}`,
+		estimatedCost === undefined ? '' : `estimated cost ${inItsUnit(estimatedCost)}`,
+		...describeItems(items, counts),
 	]);
-}
-
-/** The gateway's bill for this try, and how many of its requests it doesn't name. */
-function billOf({ newBills = [], unbilled = 0 }: Tally): string {
-	if (newBills.length === 0) return '';
-	const rest = unbilled > 0 ? ` (${counted(unbilled, 'request')} without a bill)` : '';
-	return `cost ${describeBills(newBills)}${rest}`;
 }
 
 /**
  * How the items of a run have fared.
  *
  * @param items the output items of each input item
- * @param total an addition to what an earlier try paid for
  */
 export function describeItems(
 	items: INodeExecutionData[][],
-	{ rateLimitedRequests, reusedItems }: Tally,
-	total = '',
+	{ rateLimitedRequests, reused }: RunCounts,
 ): string[] {
 	return [
 		some(failedItems(items).size, 'item', ` failed: ${describeReasons(items)}`),
-		some(reusedItems, 'item', ` paid for by an earlier try${total}`),
+		some(reused.length, 'item', ' paid for by an earlier try'),
 		some(rateLimitedRequests, 'request', ' retried after a rate limit'),
 	];
 }

@@ -1,65 +1,75 @@
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { rounded } from '../../../util/amount';
 import { sumOfBills, type Bill } from '../../../util/bill';
+import { finiteNumber, withoutUndefined } from '../../../util/json';
+import { detailsOf } from './knownItems';
 import type { RequestFacts } from './requestFacts';
 
-/** The counts and costs of a run. A plain value, stored while the execution is suspended. */
+/** What the output of a run says that it has made and cost. */
 export interface Tally {
 	/** Finished images, downloaded or not. */
 	images: number;
 	tasks: number;
-	/**
-	 * The estimated cost of all requests that were accepted or whose outcome is unknown, in the
-	 * gateway's currency; undefined if no price is known.
-	 */
+	/** In the gateway's own unit; undefined if no price is known. */
 	estimatedCost?: number;
-	/** Requests that were retried after a rate limit. */
-	rateLimitedRequests: number;
-	/** Items whose request was paid for by an earlier try. */
-	reusedItems: number;
-	/**
-	 * The estimated cost of these items, and of requests of earlier tries whose outcome is unknown; it
-	 * is part of `estimatedCost`.
-	 */
-	reusedCost?: number;
-	/** The gateway's bills for all of these requests, one for each currency. */
-	bills?: Bill[];
-	/** Those of this try, and the number of its requests that the gateway names no bill for. */
-	newBills?: Bill[];
-	unbilled?: number;
-	/** What this try has spent, for the budget: by the bills where they are known, or else estimated. */
-	spent?: number;
+	/** The gateway's bills, one for each currency. */
+	bills: Bill[];
 }
 
-/** The counts as the summary of a run shows them. A bill in several currencies has no sum. */
-export function shownTally(tally: Tally): Partial<Tally> & Bill {
-	const { bills = [] } = tally;
-	const inner = ['bills', 'newBills', 'unbilled', 'spent', 'reusedCost'];
-	const shown = Object.entries(tally).filter(([name]) => !inner.includes(name));
-	return { ...Object.fromEntries(shown), ...(bills.length === 1 ? bills[0] : {}) };
-}
+/** The same of one input item. */
+type ItemTally = Bill & { task?: string; images?: number; estimatedCost?: number };
 
 /**
- * Adds what was billed for a task once it has ended.
+ * Adds up what output items say of themselves, failed ones too.
  *
- * @param facts those of its submit, whose bill was added when the wait for it began
+ * @param items the output items of each input item; several with the same task share its images and cost
  */
-export function addBill(tally: Tally, facts: RequestFacts, bill: Bill): void {
-	if (bill.cost === undefined) return;
-	if (facts.cost === undefined) tally.unbilled = Math.max(0, (tally.unbilled ?? 0) - 1);
-	const before = { ...facts, cost: facts.cost === undefined ? undefined : -facts.cost };
-	const sum = (bills: Bill[] = []) => sumOfBills([...bills, before, bill]).filter(isBilled);
-	tally.bills = sum(tally.bills);
-	tally.newBills = sum(tally.newBills);
+export function tallyOf(items: INodeExecutionData[][]): Tally {
+	const byTask = new Map<unknown, ItemTally>();
+	items.forEach((list, itemIndex) => {
+		const own = tallyOfItem(list);
+		const key = own.task ?? itemIndex;
+		// Only one of the items may know the price.
+		byTask.set(key, { ...byTask.get(key), ...own });
+	});
+	const all = [...byTask.values()];
+	return {
+		images: all.reduce((sum, { images = 0 }) => sum + images, 0),
+		tasks: all.filter(({ task }) => task !== undefined).length,
+		estimatedCost: sumOfEstimates(all),
+		bills: sumOfBills(all),
+	};
 }
 
-const isBilled = ({ cost }: Bill, _: number, all: Bill[]): boolean =>
-	cost !== 0 || all.length === 1;
+function tallyOfItem(list: INodeExecutionData[]): ItemTally {
+	const facts = list
+		.map(({ json }) => detailsOf(json) ?? json)
+		.filter(({ charged, dryRun }) => charged !== 'no' && dryRun !== true);
+	const images = facts.reduce((sum, one) => sum + imagesIn(one), 0);
+	const [bill] = sumOfBills(facts as Bill[]);
+	const { taskId, taskType, outcome }: IDataObject = facts[0] ?? {};
+	// The ID in a response of unknown outcome may be that of anything.
+	const hasTask = taskId !== undefined && outcome !== 'unknown';
+	return withoutUndefined({
+		task: hasTask ? `${String(taskType)} ${String(taskId)}` : undefined,
+		images: images === 0 ? undefined : images,
+		estimatedCost: sumOfEstimates(facts),
+		...bill,
+	});
+}
 
-/** The estimated cost of requests together; undefined if no price is known. */
-export function sumOf(requests: Array<RequestFacts | undefined>): number | undefined {
-	const costs = requests.flatMap((facts) => facts?.estimatedCost ?? []);
-	const priced = costs.filter((cost) => cost >= 0);
-	return priced.length === 0 ? undefined : rounded(priced.reduce((sum, cost) => sum + cost, 0));
+/** The images in an output item: one, all of a request, or those that couldn't be downloaded. */
+function imagesIn({ images, index, charged, url, urls }: IDataObject): number {
+	if (Array.isArray(images)) return images.length;
+	if (index !== undefined) return 1;
+	if (charged !== 'yes' || url === undefined) return 0;
+	return Array.isArray(urls) ? urls.length : 1;
+}
+
+/** Undefined if no price is known. */
+function sumOfEstimates(facts: Array<{ estimatedCost?: unknown }>): number | undefined {
+	const costs = facts.flatMap(({ estimatedCost }) => finiteNumber(estimatedCost) ?? []);
+	return costs.length === 0 ? undefined : rounded(costs.reduce((sum, cost) => sum + cost, 0));
 }
 
 /**
@@ -70,16 +80,4 @@ export function sumOf(requests: Array<RequestFacts | undefined>): number | undef
 export function costOf({ estimatedCost, pricePerImage }: RequestFacts, images: number) {
 	if (pricePerImage === undefined || images === 0) return estimatedCost;
 	return rounded(pricePerImage * images);
-}
-
-/**
- * Adds the images of a task, and corrects its cost, which was added when the wait for it began, if it
- * was known then.
- */
-export function addImages(tally: Tally, facts: RequestFacts, images: number): void {
-	tally.images += images;
-	const { estimatedCost = 0 } = tally;
-	const cost = costOf(facts, images);
-	if (cost === undefined) return;
-	tally.estimatedCost = rounded(Math.max(0, estimatedCost + cost - (facts.estimatedCost ?? 0)));
 }

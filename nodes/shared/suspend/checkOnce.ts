@@ -57,9 +57,8 @@ export async function checkOnce(
 	overdue: number[] = [],
 ): Promise<Checked> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-	plan.tally = Object.assign(run.tally, plan.tally);
 	const entries = [...stored];
-	const waits = { run, entries, toOutput: plan.toOutput, finished: new Set<string>() };
+	const waits = { run, entries, toOutput: plan.toOutput };
 	const unpolled: number[] = [];
 	run.gateway.expect(allTasks(entries), countTasks(entries));
 	const turns = openTurns(overdue.filter((itemIndex) => isOpen(entries[itemIndex])));
@@ -90,6 +89,7 @@ export async function checkOnce(
 		const fieldsOf = (itemIndex: number) => fieldsOfFailed(plan, stored[itemIndex]?.wait);
 		return { entries: withOutput(entries, withFieldsOfFailed(output, fieldsOf)), unpolled };
 	} finally {
+		plan.counts.rateLimitedRequests += run.rateLimitedRequests();
 		run.gateway.end();
 	}
 }

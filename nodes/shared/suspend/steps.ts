@@ -38,7 +38,7 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const waits = fromItems(context.getInputData());
 	if (waits === undefined) return [[], []];
 	const { plan, entries } = waits;
-	const ended = resultOf(entries, plan.tally);
+	const ended = resultOf(entries, plan.counts);
 	const { items, open } = finishRun(context, ended, plan.addSummary, plan.nodeName);
 	return [inOutput(plan, items), unlinked(open)];
 }

@@ -2,9 +2,8 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { GatewayError, type Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
 import type { ItemDetails } from '../run/knownItems';
-import type { RunResult } from '../run/summary';
+import type { RunCounts, RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
-import type { Tally } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
 import { knownWaits, type TaskWait, type WaitEntry } from '../tasks/waitEntries';
 
@@ -21,8 +20,7 @@ export interface WaitPlan {
 	/** Whether tasks that are open at their deadline go to the second output. */
 	toOutput: boolean;
 	addSummary: boolean;
-	/** The counts and costs of the run so far. */
-	tally: Tally;
+	counts: RunCounts;
 	/** The options for all requests. */
 	options: IDataObject;
 }
@@ -94,11 +92,11 @@ export function fromItems([first, ...others]: INodeExecutionData[]): StoredWaits
 }
 
 /** The result of all waits. */
-export function resultOf(entries: WaitEntry[], tally: Tally): RunResult {
+export function resultOf(entries: WaitEntry[], counts: RunCounts): RunResult {
 	return {
 		items: entries.map(({ done }) => done?.items ?? []),
 		open: entries.flatMap(({ done }) => done?.open ?? []),
-		tally,
+		counts,
 	};
 }
 

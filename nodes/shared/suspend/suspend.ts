@@ -1,12 +1,11 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
-import { describeRun, finishRun } from '../run/summary';
+import { describeRun, finishRun, type RunCounts } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
 import { describeUnreturned, finalError } from '../run/nodeErrors';
 import { addHints, isStopped, isTool } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
-import type { Tally } from '../run/tally';
 import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
 import { failOpen, openItems, resultOf, toItems, type WaitPlan } from './storedWaits';
 import * as engine from '../run/n8nEngine';
@@ -70,7 +69,6 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
  * Suspends the execution until all tasks have finished or their deadlines are over.
  *
  * @param entries one for each input item
- * @param tally the run's counts and costs so far
  * @param known what is known of the items, if the execution can't be suspended
  * @returns the open tasks, which n8n shows while the execution is suspended; if it can't be suspended
  *   and On Error is set to continue, a failed item for each of them
@@ -79,10 +77,10 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
 export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
-	tally: Tally,
+	counts: RunCounts,
 	known = knownWaits(entries),
 ): Promise<INodeExecutionData[][]> {
-	const plan = planOf(context, tally);
+	const plan = planOf(context, counts);
 	const { toOutput } = plan;
 	const text = describeUnreturned(known.listUnreturned?.() ?? []);
 	try {
@@ -94,14 +92,14 @@ export async function suspend(
 		if (isStopped(context)) throw finalError(context.getNode(), error, known);
 		logUnreturned(context, 'n8n could not store the run.', text);
 		if (!context.continueOnFail()) throw finalError(context.getNode(), error, known);
-		const failed = resultOf(failOpen(context, { plan, entries }, error), tally);
+		const failed = resultOf(failOpen(context, { plan, entries }, error), counts);
 		const { items, open } = finishRun(context, failed, plan.addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	}
 	engine.passOnResult(context, toOutput);
 	// The result has no hints: n8n shows this one while the execution is suspended.
-	const done = entries.map((entry) => entry.done?.items ?? []);
-	addHints(context, [describeRun(done, tally)], 'info');
+	const { items } = resultOf(entries, counts);
+	addHints(context, [describeRun({ items, open: openItems(entries), counts })], 'info');
 	return toOutput ? [openItems(entries), []] : [openItems(entries)];
 }
 
@@ -130,7 +128,7 @@ async function startSupervisor(
 }
 
 /** What the sub-executions know of this node. */
-function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
+function planOf(context: IExecuteFunctions, counts: RunCounts): WaitPlan {
 	const { name: nodeName, onError } = context.getNode();
 	const first = new ItemParameters(context, 0);
 	// Values, because the user's expressions don't work in a sub-execution.
@@ -144,7 +142,7 @@ function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
 		errorOutput: onError === 'continueErrorOutput',
 		toOutput: hasSecondOutput(first),
 		addSummary: readAddSummary(first),
-		tally,
+		counts,
 		options: Object.fromEntries(options) as IDataObject,
 	};
 }

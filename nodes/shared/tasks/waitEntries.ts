@@ -1,6 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { type Charged, type Task, taskKey, type WaitFor } from '../../../gateway';
-import { withoutUndefined } from '../../../util/json';
 import { fieldsOf, type ItemDetails, type KnownItems } from '../run/knownItems';
 import type { RequestFacts } from '../run/requestFacts';
 import type { TaskOfItem } from './taskReference';
@@ -35,43 +34,6 @@ export const withOutput = (entries: WaitEntry[], output: INodeExecutionData[][])
 export function countTasks(entries: WaitEntry[]): number {
 	const open = entries.flatMap(({ wait, done }) => (done === undefined ? (wait ?? []) : []));
 	return new Set(open.map(({ task }) => taskKey(task))).size;
-}
-
-/**
- * The waits without those for a task that another one waits for as well: it was paid for once. A task
- * without a type is any one with its ID.
- */
-export function distinctWaits(waits: TaskWait[]): TaskWait[] {
-	const typesOf = new Map<string, Set<Task['taskType']>>();
-	return waits.filter(({ task: { taskId, taskType } }) => {
-		const types = typesOf.get(taskId) ?? new Set();
-		const isAny = types.has(undefined) || (taskType === undefined && types.size > 0);
-		const isRepeated = isAny || types.has(taskType);
-		typesOf.set(taskId, types.add(taskType));
-		return !isRepeated;
-	});
-}
-
-/**
- * Gives the waits for one task the same price: only one of their items may have it. A wait without a
- * type is for any task with its ID.
- */
-export function sharePrices(waits: TaskWait[]): void {
-	const byTask = new Map<string, Map<Task['taskType'], RequestFacts>>();
-	for (const { task, facts } of waits) {
-		if (facts.estimatedCost === undefined && facts.pricePerImage === undefined) continue;
-		const ofTask = byTask.get(task.taskId) ?? new Map<Task['taskType'], RequestFacts>();
-		if (!ofTask.has(task.taskType)) ofTask.set(task.taskType, facts);
-		byTask.set(task.taskId, ofTask);
-	}
-	for (const wait of waits) {
-		const { taskId, taskType } = wait.task;
-		const ofTask = byTask.get(taskId);
-		const [any] = taskType === undefined ? (ofTask?.values() ?? []) : [];
-		const { estimatedCost, pricePerImage } =
-			any ?? ofTask?.get(taskType) ?? ofTask?.get(undefined) ?? {};
-		wait.facts = { ...wait.facts, ...withoutUndefined({ estimatedCost, pricePerImage }) };
-	}
 }
 
 /**

@@ -1,27 +1,17 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import {
-	type FinishedTask,
-	GatewayError,
-	isOutOfReach,
-	type TaskEnd,
-	taskKey,
-	taskName,
-} from '../../../gateway';
-import { laterBill, sumOfBills } from '../../../util/bill';
+import { type FinishedTask, isOutOfReach, type TaskEnd, taskName } from '../../../gateway';
+import { laterBill } from '../../../util/bill';
 import { afterColon } from '../../../util/text';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { KnownItems } from '../run/knownItems';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
-import { addBill, addImages, sumOf } from '../run/tally';
 import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
 import {
 	allTasks,
 	countTasks,
-	distinctWaits,
 	listTasks,
-	sharePrices,
 	withOutput,
 	type WaitEntry,
 	type TaskWait,
@@ -63,7 +53,7 @@ export async function waitForTasks(
 	{ toOutput, limitMs, known }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
-	const shared: Waits = { run, entries, toOutput, finished: new Set() };
+	const shared: Waits = { run, entries, toOutput };
 	const output = await runItems(run, count, {
 		prepare: (itemIndex) => {
 			const { image, wait } = read(itemIndex);
@@ -77,15 +67,6 @@ export async function waitForTasks(
 		checkAll: () => {
 			// The number of tasks affects the pauses.
 			run.gateway.expect(allTasks(entries), countTasks(entries));
-			const waits = entries.flatMap(({ wait }) => wait ?? []);
-			sharePrices(waits);
-			const all = distinctWaits(waits);
-			run.tally.tasks = all.length;
-			const requests = all.map(({ facts }) => facts);
-			run.tally.estimatedCost = sumOf(requests);
-			run.tally.bills = sumOfBills(requests);
-			run.tally.newBills = run.tally.bills;
-			run.tally.unbilled = requests.filter(({ cost }) => cost === undefined).length;
 			return [];
 		},
 		known: { ...known, rescue: RESCUE, listUnreturned: () => listTasks(entries) },
@@ -98,8 +79,6 @@ interface Waits {
 	run: Run;
 	entries: WaitEntry[];
 	toOutput: boolean;
-	/** The keys of the finished tasks: several items may have the same one, which counts once. */
-	finished: Set<string>;
 }
 
 /**
@@ -109,45 +88,21 @@ interface Waits {
  * @throws the error of the task
  */
 export async function endOfWait(
-	{ run, entries, toOutput, finished }: Waits,
+	{ run, entries, toOutput }: Waits,
 	itemIndex: number,
 	waiting: Promise<TaskEnd<TaskWait>>,
 ): Promise<INodeExecutionData[]> {
 	const result = await waiting.catch((error: unknown) => {
-		noteBillOfFailed({ run, entries, finished }, itemIndex, error);
 		// A task that is lost can't be had. One whose image is lost still can: later, or by hand.
 		if (isOutOfReach(error)) entries[itemIndex] = {};
 		throw error as Error;
 	});
-	if (result.kind === 'finished') {
-		const { wait, state } = result;
-		const key = taskKey(state);
-		if (!finished.has(key)) {
-			addImages(run.tally, wait.facts, state.images.length);
-			addBill(run.tally, wait.facts, state);
-		}
-		finished.add(key);
-		return await finishedItems(run, result);
-	}
+	if (result.kind === 'finished') return await finishedItems(run, result);
 	entries[itemIndex] = { wait: result.wait };
 	if (result.error === undefined) return [];
 	if (!toOutput) throw result.error;
 	entries[itemIndex] = { done: { items: [], open: taskItem(result.wait) } };
 	return [];
-}
-
-/** Counts what was billed for a task that has failed, once. */
-function noteBillOfFailed(
-	{ run, entries, finished }: Omit<Waits, 'toOutput'>,
-	itemIndex: number,
-	error: unknown,
-): void {
-	const { wait } = entries[itemIndex] ?? {};
-	if (!(error instanceof GatewayError) || wait === undefined) return;
-	if (error.problem.cost === undefined) return;
-	const key = taskKey(wait.task);
-	if (!finished.has(key)) addBill(run.tally, wait.facts, error.problem);
-	finished.add(key);
 }
 
 /** The output items of a finished task. */
@@ -169,6 +124,5 @@ async function finishedImage(
 	run: Run,
 	{ url, facts, target }: ImageOfItem,
 ): Promise<INodeExecutionData[]> {
-	run.tally.images += 1;
 	return await imageItems(run, [{ url }], facts, target);
 }

@@ -102,6 +102,31 @@ test('prices that are tiny add up, and a budget below their sum refuses them', a
 	}
 });
 
+test.each([
+	['0', 0],
+	['in a dearer unit', 40],
+	['dearer than the price', 0.07],
+])('a bill counts for nothing: %s', async (_, bill) => {
+	const own = await opened(openBench({ bill }));
+	const parameters = { prompt: 'a fox', download: false, options: { budget: 0.08 } };
+	const goOn = { onError: 'continueRegularOutput' } as const;
+	const workflow = reachedAgain(workflowOf('imageGeneration', parameters, goOn), 6);
+	const result = await own.host.run(workflow, { input: [{ json: {} }] });
+	expect([own.gateway.paid, spentIn(result)]).toEqual([2, 0.08]);
+	const [first] = result.runData[NODE]!.map(({ data }) => data?.main[0]?.[0]?.json);
+	expect(first).toMatchObject({ cost: bill, estimatedCost: 0.04 });
+});
+
+test('what is sent again with the key of its payment counts once', async () => {
+	const credential = { idempotencyHeader: 'Idempotency-Key' };
+	const own = await opened(openBench({ credential }));
+	own.gateway.setFaults([{ call: 'sync', kind: 'cutAfter', times: 7 }]);
+	const parameters = { prompt: 'a fox', download: false, options: { budget: 0.04 } };
+	const result = await own.run('imageGeneration', parameters, [{}], GO_ON);
+	expect(promptOrError(result)).toEqual(['a fox']);
+	expect([own.gateway.count('sync'), own.gateway.paid, spentIn(result)]).toEqual([8, 1, 0.04]);
+});
+
 test("n8n's Retry of a failed execution is no further try: its budget starts anew", async () => {
 	const workflow = (prompt: string) =>
 		workflowOf('imageGeneration', { prompt, download: false, options: { budget: 0.12 } }, RETRY);

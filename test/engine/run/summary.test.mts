@@ -112,7 +112,7 @@ test('Retry On Fail: an unknown outcome is paid for, and no item that an earlier
 	const counts = { images: 1, estimatedCost: cost(2), reusedItems: 1, failedItems: 1 };
 	expect(summaryIn(result)).toMatchObject(counts);
 	const hint =
-		/^1 image; estimated cost 0 in the gateway's unit; 1 item failed: .*; 1 item paid for by an earlier try \(estimated cost 0.08 in all\)\.$/;
+		/^1 image; estimated cost 0.04 in the gateway's unit; 1 item failed: .*; 1 item paid for by an earlier try\.$/;
 	expect(hintsOf(result)).toEqual([expect.stringMatching(hint)]);
 });
 
@@ -156,7 +156,6 @@ test.each([
 	const items = facts.map((more) => ({ taskId, taskType, ...more }));
 	const waited = await bench.run('imageWait', { options }, items);
 	expect(summaryIn(waited)).toMatchObject({ images: 1, tasks: 1, estimatedCost: PRICE });
-	expect(waited.json(NODE).map(({ estimatedCost }) => estimatedCost)).toEqual([PRICE, PRICE]);
 });
 
 test('a dry run has done nothing, and says what would be done', async () => {

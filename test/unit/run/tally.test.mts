@@ -1,0 +1,74 @@
+/** What a run has made and cost, by what its output items say. */
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { tallyOf } from '../../../nodes/shared/run/tally.js';
+
+const tally = (...items: IDataObject[][]) =>
+	tallyOf(items.map((list) => list.map((json) => ({ json }))));
+const failed = (details: IDataObject): IDataObject => ({ error: 'no', details });
+
+const IMAGE = { url: 'https://x/1.png', index: 0, estimatedCost: 0.04, cost: 0.05 };
+const TASK = { taskId: 't1', taskType: 'edit' };
+const BILL = { cost: 0.05, costCurrency: undefined };
+
+test.each<[string, IDataObject[][], object]>([
+	['nothing', [], { images: 0, tasks: 0, bills: [] }],
+	['items without an output', [[], []], { images: 0, tasks: 0, bills: [] }],
+	[
+		'three images of a request, of which one could not be downloaded',
+		[[IMAGE, { ...IMAGE, index: 1 }, failed({ charged: 'yes', ...IMAGE, index: undefined })]],
+		{ images: 3, tasks: 0, estimatedCost: 0.12, bills: [{ ...BILL, cost: 0.15 }] },
+	],
+	[
+		'one item for a request',
+		[[{ urls: [], images: [{}, {}, { error: 'no' }], estimatedCost: 0.1 }]],
+		{ images: 3, tasks: 0, estimatedCost: 0.1, bills: [] },
+	],
+	[
+		'all images of a request, of which none could be downloaded',
+		[[failed({ charged: 'yes', url: 'a', urls: ['a', 'b'] })]],
+		{ images: 2, tasks: 0, bills: [] },
+	],
+	[
+		'two items of a task, of which one knows the price and the other the images and the bill',
+		[
+			[failed({ charged: 'yes', ...TASK, estimatedCost: 0.04 })],
+			[{ ...IMAGE, ...TASK, estimatedCost: undefined }],
+		],
+		{ images: 1, tasks: 1, estimatedCost: 0.04, bills: [BILL] },
+	],
+	[
+		'tasks of two kinds with one ID',
+		[[{ ...IMAGE, ...TASK }], [{ ...IMAGE, ...TASK, taskType: 'generation' }]],
+		{ images: 2, tasks: 2, estimatedCost: 0.08, bills: [{ ...BILL, cost: 0.1 }] },
+	],
+	[
+		'a request of unknown outcome, whose ID may be that of anything',
+		[[failed({ charged: 'maybe', outcome: 'unknown', ...TASK, estimatedCost: 0.04 })]],
+		{ images: 0, tasks: 0, estimatedCost: 0.04, bills: [] },
+	],
+	[
+		'a refusal, the source of an edit in it, and a dry run',
+		[
+			[failed({ charged: 'no', url: 'a', ...TASK, cost: 1 })],
+			[{ dryRun: true, estimatedCost: 0.04 }],
+		],
+		{ images: 0, tasks: 0, bills: [] },
+	],
+	[
+		'a failed item with the fields of its input',
+		[[{ ...IMAGE, ...failed({ charged: 'maybe' }) }]],
+		{ images: 0, tasks: 0, bills: [] },
+	],
+	[
+		'details where n8n 1 has them',
+		[[{ error: 'no', message: { charged: 'maybe', cost: 1, costCurrency: 'USD' } }], [IMAGE]],
+		{
+			images: 1,
+			tasks: 0,
+			estimatedCost: 0.04,
+			bills: [{ cost: 1, costCurrency: 'USD' }, BILL],
+		},
+	],
+])('%s', (_, items, expected) => {
+	expect(tally(...items)).toEqual(expected);
+});
