@@ -139,15 +139,6 @@ const OPTIONS = {
 		description:
 			'The name of the input binary field containing the mask, its web address, or the mask itself as Base64. It marks the part of the image to edit, usually by transparent pixels.',
 	},
-	maxDownloadMb: {
-		displayName: 'Max Download Size (MB)',
-		type: 'number',
-		typeOptions: { minValue: 0.001, maxValue: 2048 },
-		default: 100,
-		description:
-			'Maximum size of an image to download. A larger image is an error that has its address.',
-		displayOptions: { hide: NOT_IN_TOOLS },
-	},
 	maxWait: {
 		displayName: 'Max Wait (Seconds)',
 		type: 'number',
@@ -319,7 +310,7 @@ export const BY_USE = [
 	...['parametersByName', 'extraFields', 'extraFiles'],
 	...['responseFormat', 'timeout', 'streamResponse', 'checkLimits'],
 	...['display', 'promptCaching', 'topK', 'topP', 'format'],
-	...['concurrency', 'requestsPerSecond', 'pollInterval', 'maxDownloadMb'],
+	...['concurrency', 'requestsPerSecond', 'pollInterval'],
 ];
 
 /**

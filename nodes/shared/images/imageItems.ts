@@ -65,7 +65,6 @@ export interface ImageTarget {
 	itemIndex: number;
 	download: boolean;
 	binaryPropertyName: string;
-	maxMb: number;
 	/** Fields of the input item that are copied to each output item. */
 	inputFields?: IDataObject;
 	/** The option 'One Item per Request'; undefined: an item for each image. */
@@ -89,7 +88,6 @@ export function readTarget(item: ItemParameters): ImageTarget {
 		download: item.switch('download', 'Download', true),
 		binaryPropertyName:
 			item.optionalText('binaryPropertyName', 'Put Output File in Field')?.trim() ?? 'data',
-		maxMb: item.options.number('maxDownloadMb'),
 		inputFields: readInputFields(item),
 		isOneItem: item.options.switch('oneItemPerRequest', 'One Item per Request', false) || undefined,
 		naming: readFileNaming(item),
@@ -277,14 +275,14 @@ function fileGetter(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): (image: ImageResult, index: number) => Promise<IBinaryData | undefined> {
-	const { download, maxMb } = target;
+	const { download } = target;
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;
 		const { url } = image;
 		const chosen = chosenName(facts, target, index);
 		const fallback = `image-${index}`;
 		const name = chosen === '' ? defaultName(facts, url, index) : { fallback, chosen };
-		return await storeImage(run, { url, maxMb, name, item: target.itemIndex });
+		return await storeImage(run, { url, name, item: target.itemIndex });
 	};
 }
 
