@@ -131,8 +131,7 @@ async function requestAndRead(
 	const { arriving } = options.requests;
 	const hasImages = WITH_IMAGES.includes(plan.call);
 	const read = options.read ?? (hasImages ? readImageResponse : readJson);
-	const { maxResponseBytes = LARGEST_IMAGE_BYTES } = options.limits;
-	const limit = hasImages ? maxResponseBytes : undefined;
+	const limit = hasImages ? (options.limits.maxResponseBytes ?? LARGEST_IMAGE_BYTES) : undefined;
 	const files = await openFiles(plan);
 	try {
 		const response = await transport(wireRequest(options, request, files?.body), signal).catch(

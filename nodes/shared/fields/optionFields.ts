@@ -116,9 +116,9 @@ const OPTIONS = {
 		displayName: 'File Name',
 		type: 'string',
 		default: '',
-		placeholder: 'e.g. {date}-{item:3}-{prompt}',
+		placeholder: 'e.g. {{ $json.sku }}',
 		description:
-			'Name of each downloaded image, without the extension; by default the first words of the prompt and a short end that differs for each image. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names of one run get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
+			'Name of each downloaded image, without the extension; by default the first words of the prompt and a short end that differs for each image. Use an expression, such as {{ $json.sku }} or {{ $now.toISODate() }}. Equal names of one run get a number.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	includeInputFields: {
