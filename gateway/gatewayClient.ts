@@ -1,6 +1,5 @@
 import { createDigest } from '../util/digest';
 import { withoutUndefined, type JsonObject } from '../util/json';
-import { MB } from '../util/megabyte';
 import { failedAtOnce } from './errors/taskErrors';
 import { downloadImage, type ImageSource, type StoreImage } from './imageDownload';
 import { UNRECORDED, type Journal } from './journal';
@@ -67,7 +66,7 @@ type GenerateOptions<Key> = { asynchronous?: boolean } & ([Key] extends [undefin
 	? { key?: undefined }
 	: { key: Key });
 
-const LIMITS: RunLimits = { concurrency: 10, timeoutMs: 300_000, maxResponseBytes: 64 * MB };
+const LIMITS: RunLimits = { concurrency: 10, timeoutMs: 300_000 };
 const POLL_INTERVAL_MS = 3000;
 const MAX_WAIT_MS = 600_000;
 

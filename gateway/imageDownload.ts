@@ -11,7 +11,7 @@ import { isGood, isSuccess, type HttpResponse, type Outcome } from './protocol/o
 import { planDownload } from './protocol/requestPlan';
 import { absoluteAddress } from './protocol/url';
 import { bound, peek, readBody, TooLargeError, type ResponseBody } from './wire/responseBody';
-import type { RunLimits } from './wire/runLimits';
+import { LARGEST_IMAGE_BYTES, type RunLimits } from './wire/runLimits';
 import { plainHeaders, type SendOnce, type SendOnceOverrides } from './wire/sendOnce';
 import type { WireResponse } from './wire/transport';
 import { isByteStream, type ByteStream } from '../util/byteStream';
@@ -30,8 +30,6 @@ interface ImageName {
 export interface ImageSource {
 	/** The address from the gateway, which may be relative to the gateway's own. */
 	url: string;
-	/** The size limit, in MB. */
-	maxMb: number;
 	name: ImageName;
 	/** The index of its item, for a log. */
 	item?: number;
@@ -57,7 +55,7 @@ export type StoreImage<T extends object> = (
 interface DownloadContext {
 	account: Pick<Account, 'baseUrl'>;
 	client: Pick<Client, 'request'>;
-	limits: Pick<RunLimits, 'timeoutMs'>;
+	limits: Pick<RunLimits, 'timeoutMs' | 'maxResponseBytes'>;
 	createSendOnce: (own: SendOnceOverrides) => SendOnce;
 	/** Hosts that didn't send a source image in time, and get no more requests. */
 	slowHosts: Set<string>;
@@ -96,12 +94,16 @@ export async function downloadImage<T extends object>(
 	const advice = outcome.kind === 'fault' ? (ADVICE[outcome.fault] ?? '') : '';
 	const tried = afterTries(attempts);
 	throw new GatewayError({
-		message: `The image couldn't be downloaded: ${whatHappened(outcome, image.maxMb)}${tried}`,
+		message: `The image couldn't be downloaded: ${whatHappened(outcome, largestOf(context))}${tried}`,
 		description: `${advice}${rest}`,
 		httpCode: outcome.kind === 'response' ? outcome.httpCode : undefined,
 		url: shown,
 	});
 }
+
+/** The largest image to download, in bytes. */
+const largestOf = ({ limits }: Pick<DownloadContext, 'limits'>): number =>
+	limits.maxResponseBytes ?? LARGEST_IMAGE_BYTES;
 
 /** The longest address in an error, in characters: signed addresses are shorter. */
 const LONGEST_SHOWN = 4000;
@@ -109,9 +111,9 @@ const LONGEST_SHOWN = 4000;
 /** The server in errors: it is any host, not the gateway. */
 const HOST: Server = { name: 'its server', field: '' };
 
-function whatHappened(outcome: Outcome, maxMb: number): string {
+function whatHappened(outcome: Outcome, maxBytes: number): string {
 	if (outcome.kind === 'fault') {
-		if (outcome.fault === 'tooLarge') return `it is larger than ${maxMb} MB`;
+		if (outcome.fault === 'tooLarge') return `it is larger than ${maxBytes / MB} MB`;
 		if (outcome.fault === 'tooSlow') return `its server took longer than ${outcome.detail}`;
 		if (outcome.fault === 'notAnImage') return `its address returned ${outcome.detail} instead`;
 		return faultTexts(outcome, HOST).happened;
@@ -133,7 +135,6 @@ const foundIn = (text: string): string =>
 
 /** Advice for some of the faults. */
 const ADVICE: Partial<Record<Fault, string>> = {
-	tooLarge: "Increase 'Max Download Size' in the options. ",
 	tooSlow: "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. ",
 	timeout: "Increase 'Timeout' in the options. ",
 };
@@ -144,7 +145,8 @@ function createDownloader<T extends object>(
 	store: StoreImage<T>,
 ): SendOnce {
 	const sendOnce = createSendOnce({
-		read: async (response) => await readImage(response, image, store),
+		read: async (response) =>
+			await readImage(response, image, { store, maxBytes: largestOf({ limits }) }),
 	});
 	if (image.isInput !== true) return async (...request) => withoutRetry(await sendOnce(...request));
 	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
@@ -187,10 +189,9 @@ const FEWEST_BYTES = 64;
  */
 async function readImage<T extends object>(
 	{ httpCode, headers, body }: WireResponse,
-	{ url, maxMb, name }: ImageSource,
-	store: StoreImage<T>,
+	{ url, name }: ImageSource,
+	{ store, maxBytes }: { store: StoreImage<T>; maxBytes: number },
 ): Promise<ResponseBody> {
-	const maxBytes = Math.floor(maxMb * MB);
 	const isError = !isSuccess(httpCode);
 	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
 	const isTooLarge = Number(length) > maxBytes;

@@ -1,31 +1,21 @@
 import { trimBy } from './text';
 
-/** The values of the placeholders in a file name; an unknown one becomes an empty text. */
-interface FileNameValues {
-	/** Position of the input item, from 1. */
-	item: number;
-	/** Position of the image among those of its item, from 1. */
-	index: number;
+/** What an image that nobody has named is named by. */
+interface NameFacts {
+	prompt?: string;
 	model?: string;
 	taskId?: string;
-	prompt?: string;
-	/** The date, for example `2026-11-22`. */
-	date: string;
-	/** The time, for example `14-05-59`. */
-	time: string;
 }
 
-/** In characters: longer templates and values are cut first. */
-const LONGEST_TEMPLATE = 1000;
-const LONGEST_VALUE = 200;
-const MOST_DIGITS = 12;
+/** In characters: longer texts are cut first. */
+const LONGEST_TEXT = 1000;
+const LONGEST_PROMPT = 200;
 /**
  * In bytes of UTF-8, without the extension. File systems allow 255 for the whole name; the rest is
  * for a number that makes it unique, and for suffixes of programs that write the file.
  */
 const LONGEST_STEM_BYTES = 200;
 
-const PLACEHOLDER = /\{ {0,9}([A-Za-z]{1,20})(?: {0,9}: {0,9}(\d{1,3}))? {0,9}\}/g;
 /**
  * Characters outside of those that every file system accepts: separators, wildcards, quotes,
  * invisible ones.
@@ -37,38 +27,10 @@ const DEVICE = /^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?= *(\.|$))/i;
 const IMAGE_EXTENSION = /\.(png|jpe?g|gif|webp|avif|heic|heif|bmp|tiff?|svg)[ .-]*$/i;
 
 /**
- * Fills in the placeholders of a file name template: `{item}`, `{index}`, `{model}`, `{taskId}`,
- * `{prompt}`, `{date}` and `{time}`, in any case. `{item:3}` and `{index:3}` have at least three
- * digits, so that names sort by number. Other text stays, and values aren't searched for
- * placeholders.
- *
- * @returns a name without extension, safe on every file system; may be empty
- */
-export function fillFileName(template: string, values: FileNameValues): string {
-	const { model = '', taskId: taskid = '', prompt = '', ...others } = values;
-	const byName = new Map<string, string | number>(
-		Object.entries({ ...others, model, taskid, prompt: firstWords(prompt) }),
-	);
-	const filled = template
-		.slice(0, LONGEST_TEMPLATE)
-		.replace(PLACEHOLDER, (whole, name: string, digits = '0') => {
-			const value = byName.get(name.toLowerCase()) ?? whole;
-			return typeof value === 'number'
-				? String(value).padStart(Math.min(MOST_DIGITS, Number(digits)), '0')
-				: value.slice(0, LONGEST_VALUE);
-		});
-	return portableStem(filled);
-}
-
-/**
  * The name of an image that nobody has named, without extension: the first words of its prompt, else
  * its model and its task. Empty if neither is known.
  */
-export function defaultFileStem({
-	prompt = '',
-	model = '',
-	taskId = '',
-}: Pick<FileNameValues, 'prompt' | 'model' | 'taskId'>): string {
+export function defaultFileStem({ prompt = '', model = '', taskId = '' }: NameFacts): string {
 	const ids = [model, taskId].map(safeFileStem).filter((part) => part !== '');
 	return portableStem(firstWords(prompt).toLowerCase()) || portableStem(ids.join('-'));
 }
@@ -79,7 +41,7 @@ const FIRST_WORDS = /^.{1,40}(?=-|$)|^.{1,40}/u;
 /** The first words of a prompt, with hyphens between them. */
 function firstWords(prompt: string): string {
 	const words = prompt
-		.slice(0, LONGEST_VALUE)
+		.slice(0, LONGEST_PROMPT)
 		.normalize('NFC')
 		.replace(IGNORED, '')
 		.split(/[^\p{L}\p{M}\p{N}]+/u);
@@ -94,7 +56,7 @@ function firstWords(prompt: string): string {
 export function portableStem(text: string): string {
 	const plain = trimmed(
 		text
-			.slice(0, LONGEST_TEMPLATE)
+			.slice(0, LONGEST_TEXT)
 			.normalize('NFC')
 			.replace(IGNORED, '')
 			.replace(UNSAFE, '-')

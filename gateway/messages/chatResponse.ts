@@ -138,7 +138,7 @@ const callPart = (call: JsonObject, toolCallId?: string): ChatPart => ({
 });
 
 /** The tokens of a response, cached ones included, in the terms of the SDK. */
-export function readUsage(given: JsonObject, thinkingTokens: number | undefined) {
+function readUsage(given: JsonObject, thinkingTokens: number | undefined) {
 	// A copy, because n8n may change it.
 	const usage = structuredClone(given);
 	const count = (name: string): number => Math.max(0, finiteNumber(usage[name]) ?? 0);

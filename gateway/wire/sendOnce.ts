@@ -11,7 +11,7 @@ import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
 import { redirectUrl } from './redirect';
 import { beginningOf, readBody, type Reading, type ResponseBody } from './responseBody';
-import type { RunLimits } from './runLimits';
+import { LARGEST_IMAGE_BYTES, type RunLimits } from './runLimits';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
 import { isByteStream } from '../../util/byteStream';
 
@@ -131,7 +131,7 @@ async function requestAndRead(
 	const { arriving } = options.requests;
 	const hasImages = WITH_IMAGES.includes(plan.call);
 	const read = options.read ?? (hasImages ? readImageResponse : readJson);
-	const limit = hasImages ? options.limits.maxResponseBytes : undefined;
+	const limit = hasImages ? (options.limits.maxResponseBytes ?? LARGEST_IMAGE_BYTES) : undefined;
 	const files = await openFiles(plan);
 	try {
 		const response = await transport(wireRequest(options, request, files?.body), signal).catch(

@@ -30,12 +30,11 @@ export async function readFiles(
 	const { imageFieldName } = run.gateway.account;
 	const ofImage = new Set([IMAGE_FIELD, 'image[]', imageFieldName]);
 	refuseSameNames(item, request, [...ofImage], hasMask ? ['mask', ...parts] : parts);
-	const maxMb = item.options.number('maxDownloadMb');
 	const { label } = sourceField(item);
 	const [sources, maskRefs] = [readSources(item), hasMask ? readMask(item) : []];
-	const imageField = { part: IMAGE_FIELD, label, maxMb, orOnly: true };
+	const imageField = { part: IMAGE_FIELD, label, orOnly: true };
 	const images = await openImages(item, run, sources, imageField);
-	const masks = await openImages(item, run, maskRefs, { part: 'mask', label: MASK.label, maxMb });
+	const masks = await openImages(item, run, maskRefs, { part: 'mask', label: MASK.label });
 	const others = additional.map(async ({ part, file }) => {
 		const upload = { ...fileFrom(item, file, 'Additional Files'), part, imageOnly: false };
 		return await openFile(item, run, upload);
@@ -48,7 +47,7 @@ async function openImages(
 	item: ItemParameters,
 	run: Run,
 	refs: ImageRef[],
-	{ part, ...opening }: { part: string; label: string; maxMb: number; orOnly?: boolean },
+	{ part, ...opening }: { part: string; label: string; orOnly?: boolean },
 ): Promise<FormFile[]> {
 	const { editFormat } = run.gateway.account;
 	const id = refs.find((ref) => ref.kind === 'id');

@@ -68,7 +68,6 @@ export class ImageTask implements INodeType {
 				'concurrency',
 				'fileName',
 				'includeInputFields',
-				'maxDownloadMb',
 				'requestsPerSecond',
 				'timeout',
 			]),

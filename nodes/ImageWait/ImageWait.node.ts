@@ -58,7 +58,6 @@ export class ImageWait implements INodeType {
 					'concurrency',
 					'fileName',
 					'includeInputFields',
-					'maxDownloadMb',
 					'oneItemPerRequest',
 					'parkAfter',
 					'requestsPerSecond',

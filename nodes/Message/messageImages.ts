@@ -58,7 +58,7 @@ async function readFile(
 	ref: ImageRef,
 	orOnly: boolean,
 ): Promise<MessageFile> {
-	const opening = { label: LABEL, maxMb: MOST_MB, orOnly };
+	const opening = { label: LABEL, orOnly };
 	const [image = { binary: {}, label: LABEL }] = await openImageRefs(item, run, [ref], opening);
 	const upload = { ...image, part: '', imageOnly: true, orPdf: true };
 	const file = await openFile(item, run, upload);

@@ -118,11 +118,9 @@ export function spoil(
 			return {
 				status: 200,
 				type: fault.call === 'download' ? 'image/png' : 'application/json',
+				headers: { 'content-length': String(bytesOf(fault)) },
 				body: Readable.from(
-					filler(
-						fault.bytes ?? 64 * 1024 * 1024,
-						fault.call === 'download' ? '\x89PNG\r\n\x1a\n..' : '{"data": [',
-					),
+					filler(bytesOf(fault), fault.call === 'download' ? '\x89PNG\r\n\x1a\n..' : '{"data": ['),
 				),
 			};
 		case 'wrongType':
@@ -174,6 +172,9 @@ function alter(
 }
 
 /** A body of so many bytes, of which the first ten are given. */
+/** The size of a `huge` body. */
+const bytesOf = ({ bytes = 64 * 1024 * 1024 }: Fault): number => bytes;
+
 function* filler(bytes: number, start: string): Generator<Buffer> {
 	const block = Buffer.from('{"url": "https://example.invalid/"}, '.repeat(2000));
 	yield Buffer.from(start, 'latin1');

@@ -1,11 +1,15 @@
 /** Downloads over transports that n8n's isn't: the port allows complete bodies. */
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { openGateway, type WireResponse } from '../../gateway/index.js';
+import { MB } from '../../util/megabyte.js';
 
 const PNG = Buffer.concat([
 	Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
 	Buffer.alloc(2_000_000),
 ]);
+
+const PARTS = [0, 1e6].map((start) => PNG.subarray(start, start + 1e6));
 
 /** What a download stores, and how often it was requested. */
 async function download(response: () => Partial<WireResponse>, maxMb = 10) {
@@ -23,13 +27,14 @@ async function download(response: () => Partial<WireResponse>, maxMb = 10) {
 				});
 			},
 			sleep: async () => await Promise.resolve(),
+			limits: { maxResponseBytes: maxMb * MB },
 		},
 	);
-	const image = { url: 'https://files.example/1.png', maxMb, name: { fallback: 'image' } };
-	const stored = gateway.download(
-		image,
-		async (content, fileName, mimeType) => await Promise.resolve({ content, fileName, mimeType }),
-	);
+	const image = { url: 'https://files.example/1.png', name: { fallback: 'image' } };
+	const stored = gateway.download(image, async (content, fileName, mimeType) => {
+		const bytes = Buffer.isBuffer(content) ? content : await buffer(content as Readable);
+		return { content: bytes, fileName, mimeType };
+	});
 	const end = await stored.catch((error: Error) => error.message);
 	gateway.end();
 	return { end, sent };
@@ -44,6 +49,8 @@ test('a complete body is an image like any other', async () => {
 
 test.each<[string, () => Partial<WireResponse>, RegExp]>([
 	['larger than allowed', () => ({ body: PNG }), /larger than 1 MB/],
+	['said to be larger', () => ({ headers: { 'content-length': '2e6' } }), /larger than 1 MB/],
+	['larger than said', () => ({ body: Readable.from(PARTS) }), /larger than 1 MB/],
 	['no image', () => ({ body: Buffer.from('PK\x03\x04') }), /returned a file that isn't an image/],
 	['an error', () => ({ httpCode: 403, body: Buffer.from('no') }), /responded with 403/],
 ])('one that is %s is told', async (_, response, message) => {
@@ -55,4 +62,19 @@ test('a stream that has ended before it is read is a lost connection', async () 
 	const { end, sent } = await download(closed);
 	expect(end).toMatch(/connection/);
 	expect(sent).toBe(6);
+});
+
+test('a response that is larger than any image may have been charged', async () => {
+	const gateway = openGateway(
+		{ baseUrl: 'https://gateway.example', apiKey: 'sk-0123456789' },
+		{
+			transport: async () =>
+				await Promise.resolve({ httpCode: 200, headers: {}, body: Readable.from(PARTS) }),
+			sleep: async () => await Promise.resolve(),
+			limits: { maxResponseBytes: MB },
+		},
+	);
+	const generated = gateway.generate({ model: 'm', prompt: 'p' }, {});
+	await expect(generated).rejects.toThrow(/^The outcome is unknown: .*the response is too large/);
+	gateway.end();
 });

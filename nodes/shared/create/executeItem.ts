@@ -101,7 +101,7 @@ async function collectImages(
 	const shown = { created, ...ofRequest, ...facts, ...task, requestId: paid.requestId };
 	if (!images.some(isInline)) return await imageItems(run, images, shown, target);
 	// Recorded without the settings of this try: a later one may have other input fields and names.
-	const items = await itemPerImage(run, images, shown, { ...target, naming: undefined });
+	const items = await itemPerImage(run, images, shown, { ...target, fileName: '' });
 	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
 	return withTarget(run, items, facts, target);
 }

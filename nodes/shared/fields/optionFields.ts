@@ -116,9 +116,9 @@ const OPTIONS = {
 		displayName: 'File Name',
 		type: 'string',
 		default: '',
-		placeholder: 'e.g. {date}-{item:3}-{prompt}',
+		placeholder: 'e.g. {{ $json.sku }}',
 		description:
-			'Name of each downloaded image, without the extension; by default the first words of the prompt and a short end that differs for each image. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names of one run get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
+			'Name of each downloaded image, without the extension; by default the first words of the prompt and a short end that differs for each image. Use an expression, such as {{ $json.sku }} or {{ $now.toISODate() }}. Equal names of one run get a number.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	includeInputFields: {
@@ -138,15 +138,6 @@ const OPTIONS = {
 		placeholder: 'e.g. mask',
 		description:
 			'The name of the input binary field containing the mask, its web address, or the mask itself as Base64. It marks the part of the image to edit, usually by transparent pixels.',
-	},
-	maxDownloadMb: {
-		displayName: 'Max Download Size (MB)',
-		type: 'number',
-		typeOptions: { minValue: 0.001, maxValue: 2048 },
-		default: 100,
-		description:
-			'Maximum size of an image to download. A larger image is an error that has its address.',
-		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	maxWait: {
 		displayName: 'Max Wait (Seconds)',
@@ -319,7 +310,7 @@ export const BY_USE = [
 	...['parametersByName', 'extraFields', 'extraFiles'],
 	...['responseFormat', 'timeout', 'streamResponse', 'checkLimits'],
 	...['display', 'promptCaching', 'topK', 'topP', 'format'],
-	...['concurrency', 'requestsPerSecond', 'pollInterval', 'maxDownloadMb'],
+	...['concurrency', 'requestsPerSecond', 'pollInterval'],
 ];
 
 /**

@@ -11,11 +11,10 @@ import type { Run } from '../run/runContext';
  *
  * @throws GatewayError also for the other items, if it fails
  */
-export async function downloadSource(run: Run, url: string, maxMb: number): Promise<IBinaryData> {
-	const key = `${maxMb} ${url}`;
-	const image = { url, maxMb, name: { fallback: 'image' }, isInput: true };
-	const download = run.sources.get(key) ?? storeImage(run, image);
-	run.sources.set(key, download);
+export async function downloadSource(run: Run, url: string): Promise<IBinaryData> {
+	const image = { url, name: { fallback: 'image' }, isInput: true };
+	const download = run.sources.get(url) ?? storeImage(run, image);
+	run.sources.set(url, download);
 	return await download;
 }
 

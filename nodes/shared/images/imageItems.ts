@@ -8,7 +8,7 @@ import type {
 import { deepCopy } from 'n8n-workflow';
 import { digestOf } from '../../../util/digest';
 import { imageFileName } from '../../../util/imageType';
-import { defaultFileStem, fillFileName } from '../../../util/fileName';
+import { defaultFileStem, portableStem } from '../../../util/fileName';
 import {
 	GatewayError,
 	type ImageResult,
@@ -17,7 +17,7 @@ import {
 	type Task,
 	withDetails,
 } from '../../../gateway';
-import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../util/json';
+import { withoutUndefined, type JsonObject } from '../../../util/json';
 import { rounded } from '../../../util/amount';
 import { capital } from '../../../util/text';
 import type { Bill } from '../../../util/bill';
@@ -65,21 +65,12 @@ export interface ImageTarget {
 	itemIndex: number;
 	download: boolean;
 	binaryPropertyName: string;
-	maxMb: number;
 	/** Fields of the input item that are copied to each output item. */
 	inputFields?: IDataObject;
 	/** The option 'One Item per Request'; undefined: an item for each image. */
 	isOneItem?: boolean;
-	/** The option 'File Name'; undefined: names follow from the prompts. */
-	naming?: FileNaming;
-}
-
-/** The file names of an item. A plain value, stored while the execution is suspended. */
-interface FileNaming {
-	template: string;
-	/** The date on which the item was read, in the time zone of the workflow. */
-	date: string;
-	time: string;
+	/** The option 'File Name', safe on every file system; empty: names follow from the prompts. */
+	fileName: string;
 }
 
 /** Reads the output settings of an item from its parameters. */
@@ -89,10 +80,9 @@ export function readTarget(item: ItemParameters): ImageTarget {
 		download: item.switch('download', 'Download', true),
 		binaryPropertyName:
 			item.optionalText('binaryPropertyName', 'Put Output File in Field')?.trim() ?? 'data',
-		maxMb: item.options.number('maxDownloadMb'),
 		inputFields: readInputFields(item),
 		isOneItem: item.options.switch('oneItemPerRequest', 'One Item per Request', false) || undefined,
-		naming: readFileNaming(item),
+		fileName: portableStem(item.options.optionalText('fileName', 'File Name') ?? ''),
 	};
 }
 
@@ -131,24 +121,6 @@ export const withFieldsOfFailed = (
 			isFailed(item) ? { ...item, json: { ...fields, ...item.json } } : item,
 		);
 	});
-
-/** The longest template, in characters: it is stored with every task. */
-const LONGEST_TEMPLATE = 1000;
-
-/**
- * Reads the option 'File Name' of an item.
- *
- * @returns undefined if it isn't set
- * @throws NodeOperationError if it isn't text
- */
-function readFileNaming(item: ItemParameters): FileNaming | undefined {
-	const template = item.options.optionalText('fileName', 'File Name')?.slice(0, LONGEST_TEMPLATE);
-	if (template === undefined) return undefined;
-	// The Swedish format: 2027-01-31 23:59:59.
-	const now = new Date(Date.now()).toLocaleString('sv-SE', { timeZone: item.timeZone });
-	const [date = '', time = ''] = now.replaceAll(':', '-').split(' ');
-	return { template, date, time };
-}
 
 /**
  * The output items of an item's images, in the gateway's order: one for each image, or one for all.
@@ -277,30 +249,14 @@ function fileGetter(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): (image: ImageResult, index: number) => Promise<IBinaryData | undefined> {
-	const { download, maxMb } = target;
+	const { download, fileName: chosen } = target;
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;
 		const { url } = image;
-		const chosen = chosenName(facts, target, index);
 		const fallback = `image-${index}`;
 		const name = chosen === '' ? defaultName(facts, url, index) : { fallback, chosen };
-		return await storeImage(run, { url, maxMb, name, item: target.itemIndex });
+		return await storeImage(run, { url, name, item: target.itemIndex });
 	};
-}
-
-/**
- * The name of an image's file by the option 'File Name', without extension; empty if it gives none.
- *
- * @param index the position of the image
- */
-function chosenName(
-	{ taskId, model, prompt }: ImageFacts,
-	{ itemIndex: item, naming }: ImageTarget,
-	index: number,
-): string {
-	if (naming === undefined) return '';
-	const values = { item: item + 1, index: index + 1, model, taskId, prompt };
-	return fillFileName(naming.template, { ...naming, ...values });
 }
 
 /** The digits that tell files apart: with ten thousand images of a name, two are alike in 1 of 90 cases. */
@@ -327,12 +283,10 @@ export function withTarget(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): INodeExecutionData[] {
-	const { binaryPropertyName, itemIndex } = target;
-	const copies = items.map((item, index) => {
+	const { binaryPropertyName, itemIndex, fileName: chosen } = target;
+	const copies = items.map((item) => {
 		if (isFailed(item)) return item;
 		const [file] = Object.values(item.binary ?? {});
-		const taskId = nonEmptyString(item.json.taskId);
-		const chosen = chosenName({ ...facts, taskId }, target, index);
 		const fileName =
 			chosen === '' ? file?.fileName : imageFileName('', file?.mimeType ?? '', '', chosen);
 		return {

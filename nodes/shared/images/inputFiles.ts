@@ -110,24 +110,23 @@ function shownRef({ kind, ...named }: ImageRef): unknown {
 /**
  * The images that a parameter names. An image at an address is downloaded.
  *
- * @param opening `maxMb`: the size limit of a download; `orOnly`: whether the item's only image is
- *   used if the only field doesn't exist
+ * @param opening `orOnly`: whether the item's only image is used if the only field doesn't exist
  * @throws NodeOperationError if one is missing; GatewayError if a download fails
  */
 export async function openImageRefs(
 	item: ItemParameters,
 	run: Run,
 	refs: ImageRef[],
-	opening: { label: string; maxMb: number; orOnly?: boolean },
+	opening: { label: string; orOnly?: boolean },
 ): Promise<ItemFile[]> {
-	const { label, maxMb, orOnly = false } = opening;
+	const { label, orOnly = false } = opening;
 	const fieldOf = (field: string): string =>
 		orOnly && refs.length === 1 ? fieldOrOnlyImage(item, run, field) : field;
 	return await Promise.all(
 		refs.map(async (ref): Promise<ItemFile> => {
 			if (ref.kind === 'address') {
 				return {
-					binary: await downloadSource(run, ref.url, maxMb),
+					binary: await downloadSource(run, ref.url),
 					label: `The image at '${label}'`,
 				};
 			}

@@ -235,11 +235,6 @@ export class ItemParameters extends ValueReader {
 		return isTool(this.context);
 	}
 
-	/** The workflow's time zone, e.g. Europe/Berlin. */
-	get timeZone(): string {
-		return this.context.getTimezone();
-	}
-
 	/**
 	 * The parameter "Options". Each option is evaluated when it is read: the expression of one that
 	 * fails for this item must not keep the run from reading another one, which is for all items.

@@ -132,7 +132,7 @@ function planOf(context: IExecuteFunctions, counts: RunCounts): WaitPlan {
 	const { name: nodeName, onError } = context.getNode();
 	const first = new ItemParameters(context, 0);
 	// Values, because the user's expressions don't work in a sub-execution.
-	const names = ['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout'];
+	const names = ['concurrency', 'requestsPerSecond', 'timeout'];
 	const options = names.map((name) => [name, first.options.value(name)]);
 	return {
 		parentExecutionId: context.getExecutionId(),

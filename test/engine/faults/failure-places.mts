@@ -62,8 +62,8 @@ const failed = { prompt: `${PROMPT} [fail]` };
 const slow = { prompt: `${PROMPT} [slow 999]` };
 const late = { ...slow, ...withOptions({ maxWait: 10 }) };
 const lateInWait = { ...slow, parameters: { maxWait: 10 } };
-const huge: Fault[] = [{ call: 'download', kind: 'huge', bytes: 2e6 }];
-const tooLarge = { ...withOptions({ maxDownloadMb: 1 }), faults: huge };
+const huge: Fault[] = [{ call: 'download', kind: 'huge', bytes: 600e6 }];
+const tooLarge = { faults: huge };
 const silence: Fault[] = [{ call: 'message', kind: 'silence' }];
 const stopped = { faults: silence, stopsAt: 'message' } as const;
 const stoppedInWait = { ...slow, stopsAt: 'poll' } as const;
@@ -90,7 +90,7 @@ const ROWS: Array<[where: string, NodeName[], Place['facts'], how: Partial<Place
 	['The status check is refused', GETTING, given, { faults: fails('poll', 401) }],
 	['The task has finished without an image', ALL, completed, { prompt: `${PROMPT} [empty]` }],
 	["The image can't be downloaded", ALL, withUrl, { faults: fails('download', 404) }],
-	['The image is larger than Max Download Size', ALL, withUrl, tooLarge],
+	['The image is larger than 500 MB', ALL, withUrl, tooLarge],
 	["n8n can't store the image", ALL, withUrl, { isStoreFull: true }],
 	['The execution is stopped during the request', ['message'], { charged: 'maybe' }, stopped],
 	['The execution is stopped during the wait', MAKING, task('yes'), stoppedInWait],

@@ -99,11 +99,6 @@ export const FAULTS = {
 		otherHost: true,
 	},
 	'self-signed': { name: 'An untrusted certificate', selfSigned: true },
-	huge: {
-		name: 'An endless body',
-		fault: { kind: 'huge', bytes: 80 * 1024 * 1024 },
-		maxWait: 3600,
-	},
 } satisfies Record<string, MatrixFault>;
 
 export type FaultName = keyof typeof FAULTS;
@@ -132,7 +127,6 @@ export const ROWS: FaultName[][] = [
 	['redirect here'],
 	['redirect away'],
 	['self-signed'],
-	['huge'],
 ];
 
 /** The calls with the same consequences of all faults, which share a column. */

@@ -145,12 +145,12 @@ async function runCall(
 	const settings = onError === undefined ? {} : { onError };
 	const run = async (type: NodeName, parameters: Record<string, unknown>, more = {}) =>
 		await bench.run(type, { ...parameters, options: { ...options, ...more } }, [{}], settings);
-	const images = { maxDownloadMb: 1, checkLimits: call === 'check' };
+	const images = { checkLimits: call === 'check' };
 	const generation = { prompt: 'a cell', download: call === 'download' };
 	switch (call) {
 		case 'poll': {
 			const task = { taskId, taskType: 'generation', pollInterval: 2, maxWait };
-			return await run('imageWait', { ...task, download: false }, { maxDownloadMb: 1 });
+			return await run('imageWait', { ...task, download: false });
 		}
 		case 'listing':
 			return await run('mediaModels', { limit: 1 });

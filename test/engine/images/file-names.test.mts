@@ -11,21 +11,16 @@ const names = (result: RunResult): unknown[] =>
 const FOXES = [{ prompt: 'A red fox' }, { prompt: 'an owl, at night' }, { prompt: 'a RED fox' }];
 const PROMPT = '={{ $json.prompt }}';
 
-test('as the template says, with the real extension', async () => {
-	const fileName = '{item:3}-{index}-{model}-{prompt}.gif';
+test('as the option says, with the real extension', async () => {
+	const fileName = '={{ $json.prompt.split(" ").at(-1) }}.gif';
 	const parameters = { prompt: PROMPT, mode: 'wait', options: { fileName, n: 2 } };
 	expect(names(await bench.run('imageGeneration', parameters, FOXES))).toEqual([
-		`001-1-${MODEL}-A-red-fox.png`,
-		`001-2-${MODEL}-A-red-fox.png`,
-		`002-1-${MODEL}-an-owl-at-night.png`,
-		`002-2-${MODEL}-an-owl-at-night.png`,
-		`003-1-${MODEL}-a-RED-fox.png`,
-		`003-2-${MODEL}-a-RED-fox.png`,
+		...['fox.png', 'fox-2.png', 'night.png', 'night-2.png', 'fox-3.png', 'fox-4.png'],
 	]);
 });
 
 test.each(['sync', 'wait'])(
-	'%s, without a template: the first words of the prompt, and an end that no other execution gives',
+	'%s, without the option: the first words of the prompt, and an end that no other execution gives',
 	async (mode) => {
 		const prompts = ['A red fox, asleep', 'a RED fox asleep', '🦊'];
 		const parameters = { prompt: PROMPT, mode, options: { n: 2 } };
@@ -55,10 +50,10 @@ test('equal names get a number by position, also where they differ only in case'
 	bench.gateway.setFaults([{ call: 'download', kind: 'latency', ms: 60, match: 'A red' }]);
 	const result = await bench.run(
 		'imageGeneration',
-		{ prompt: PROMPT, options: { fileName: '{prompt}' } },
+		{ prompt: PROMPT, options: { fileName: PROMPT } },
 		FOXES,
 	);
-	expect(names(result)).toEqual(['A-red-fox.png', 'an-owl-at-night.png', 'a-RED-fox-2.png']);
+	expect(names(result)).toEqual(['A red fox.png', 'an owl, at night.png', 'a RED fox-2.png']);
 });
 
 test('an expression for each item; where it gives nothing, the name is the usual one', async () => {
@@ -66,11 +61,11 @@ test('an expression for each item; where it gives nothing, the name is the usual
 	expect(usual).toMatch(/\.png$/);
 	const result = await bench.run(
 		'imageGeneration',
-		{ prompt: 'a fox', options: { fileName: '={{ $json.sku ? $json.sku + "-{index}" : "" }}' } },
+		{ prompt: 'a fox', options: { fileName: '={{ $json.sku ? $json.sku + "-a" : "" }}' } },
 		[{ sku: 'A/100' }, {}, { sku: 'CON' }, { sku: 12 }],
 	);
 	const [first, second, third, fourth] = names(result);
-	expect([first, third, fourth]).toEqual(['A-100-1.png', 'CON-1.png', '12-1.png']);
+	expect([first, third, fourth]).toEqual(['A-100-a.png', 'CON-a.png', '12-a.png']);
 	expect(second).toMatch(/\.png$/);
 	expect(bench.gateway.paid).toBe(5);
 });
@@ -88,19 +83,19 @@ test('a name that is no text is refused before anything is sent', async () => {
 	expect(bench.gateway.paid).toBe(0);
 });
 
-test('Image Edit, Image Wait and Image Task use the template too, also for several images', async () => {
+test('Image Edit, Image Wait and Image Task use the option too, also for several images', async () => {
 	const edit = await bench.run(
 		'imageEdit',
 		{
 			prompt: 'Make it night',
 			imageSource: 'url',
 			imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
-			options: { fileName: '{prompt}' },
+			options: { fileName: 'Night' },
 		},
 		[{}, {}],
 	);
 	expect(edit.error).toBeUndefined();
-	expect(names(edit)).toEqual(['Make-it-night.png', 'Make-it-night-2.png']);
+	expect(names(edit)).toEqual(['Night.png', 'Night-2.png']);
 
 	const submitted = await bench.run('imageGeneration', {
 		prompt: 'a fox',
@@ -109,7 +104,7 @@ test('Image Edit, Image Wait and Image Task use the template too, also for sever
 	});
 	const tasks = submitted.json(NODE);
 	const taskId = String(tasks[0]?.taskId);
-	const options = { fileName: '{taskId}' };
+	const options = { fileName: '={{ $json.taskId }}' };
 	const waited = await bench.run('imageWait', { options }, tasks);
 	expect(names(waited)).toEqual([`${taskId}.png`, `${taskId}-2.png`]);
 	const asked = await bench.run('imageTask', { options }, [...tasks, ...tasks]);

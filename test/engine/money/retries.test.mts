@@ -214,7 +214,7 @@ test('inline images that were paid for get the field, the file name and the inpu
 	);
 	const host = await hostFor({ baseUrl: own.url });
 	const options = { checkLimits: false, concurrency: 1, n: 2 };
-	const old = { ...options, fileName: 'old-{index}' };
+	const old = { ...options, fileName: 'old' };
 	const failed = await host.run(workflowOf('imageGeneration', { prompt: RANDOM, options: old }), {
 		input: INPUT.map(({ json }) => ({ json: { ...json, kept: 1 } })),
 	});
@@ -224,11 +224,11 @@ test('inline images that were paid for get the field, the file name and the inpu
 		const edited = workflowOf('imageGeneration', parameters, GO_ON);
 		return (await host.retry(failed, edited)).output(NODE).slice(0, 2);
 	};
-	const other = { fileName: 'new-{item}-{index}', includeInputFields: false };
+	const other = { fileName: '={{ "new-" + $itemIndex }}', includeInputFields: false };
 	const named = await change({ ...options, ...other });
 	expect(named.map(({ binary }) => binary?.picture?.fileName)).toEqual([
-		'new-1-1.png',
-		'new-1-2.png',
+		'new-0.png',
+		'new-0-2.png',
 	]);
 	expect(named.map(({ json }) => json.kept)).toEqual([undefined, undefined]);
 	const plain = await change(options);

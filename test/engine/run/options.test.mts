@@ -11,7 +11,6 @@ test.each([
 	['Timeout (Seconds)', { timeout: 7200 }],
 	['Timeout (Seconds)', { timeout: 1e308 }],
 	['Max Wait (Seconds)', { maxWait: -600 }],
-	['Max Download Size (MB)', { maxDownloadMb: 0 }],
 	['Requests per Second', { requestsPerSecond: -1 }],
 	['Concurrency', { concurrency: 0 }],
 	['Poll Interval (Seconds)', { pollInterval: 7200 }],

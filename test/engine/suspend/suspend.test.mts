@@ -264,7 +264,7 @@ test.each([
 });
 
 test('the checks use the limits of the node', async () => {
-	const limits = { concurrency: 3, requestsPerSecond: 7, timeout: 20, maxDownloadMb: 2 };
+	const limits = { concurrency: 3, requestsPerSecond: 7, timeout: 20 };
 	await suspended(bench, workflow('imageGeneration', { prompt: 'a fox', options: limits }), [{}]);
 	const [checks] = children.filter(({ workflow: { name } }) => name?.includes('checking'));
 	const { parameters } = checks!.workflow.nodes.find(

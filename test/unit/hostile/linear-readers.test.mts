@@ -168,7 +168,6 @@ const OTHERS: Record<string, Shape[]> = {
 		(text) => [poll, response(429, text, { error: text })],
 	],
 	faultTexts: [(text) => [{ fault: 'other', detail: text }, { name: text }]],
-	fillFileName: [(text) => [`{prompt}${text}`, { prompt: text }]],
 	gatewayMessage: ['', '<svg', '"', '{"a":'].map((at) => (text) => [response(400, at + text)]),
 	hasBytes: [(text) => [{ data: text, mimeType: text, resource: { blob: text } }]],
 	hintsOf: [(text) => [{ model: text, messages: turnOf(text), thinking: { type: text } }]],

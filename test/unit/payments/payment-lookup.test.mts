@@ -212,7 +212,7 @@ SHAPING.Message.push('temperature', 'thinking', 'topK', 'topP');
 const OTHER = {
 	ImageGeneration: [
 		...['addSummary', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency', 'download'],
-		...['dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode'],
+		...['dryRun', 'fileName', 'includeInputFields', 'maxWait', 'mode'],
 		...['oneItemPerRequest', 'parkAfter', 'pollInterval', 'requestsPerSecond'],
 		...['streamResponse', 'surviveRestarts', 'timeout'],
 	],

@@ -26,7 +26,7 @@ const CATEGORIES = [
 ];
 /** What is only about files, and what has no effect in a tool. */
 const FILES = [
-	...['binaryPropertyName', 'download', 'fileName', 'maxDownloadMb'],
+	...['binaryPropertyName', 'download', 'fileName'],
 	...['parkAfter', 'surviveRestarts'],
 ];
 /** A panel on which everything of these is shown. */

@@ -1,39 +1,6 @@
-/** File names, of a template or by default: safe on every file system, and no two alike. */
+/** File names: safe on every file system, and no two alike. */
 import fc from 'fast-check';
-import {
-	defaultFileStem,
-	fillFileName,
-	portableStem,
-	UniqueNames,
-} from '../../../util/fileName.js';
-
-const VALUES = {
-	item: 7,
-	index: 1,
-	model: 'vendor/aurora image:1',
-	taskId: 'task_0a1b',
-	prompt: 'A fox in the morning mist, watercolor, soft light',
-	date: '2026-11-22',
-	time: '14-05-59',
-};
-
-describe('the template', () => {
-	test.each([
-		['{item:3}-{index:2}', '007-01'],
-		['{ item : 4 }', '0007'],
-		['{model}', 'vendor-aurora image-1'],
-		['{prompt}', 'A-fox-in-the-morning-mist-watercolor'],
-		['v{item}.5', 'v7.5'],
-		['{nothing} {}', 'nothing'],
-	])('%s is %s', (template, name) => {
-		expect(fillFileName(template, VALUES)).toBe(name);
-	});
-
-	test('what a value holds is no placeholder', () => {
-		const values = { ...VALUES, model: '{taskId}', taskId: '{item:9}' };
-		expect(fillFileName('{model} {taskId}', values)).toBe('taskId- -item-9');
-	});
-});
+import { defaultFileStem, portableStem, UniqueNames } from '../../../util/fileName.js';
 
 describe('the name of an image that nobody has named', () => {
 	test.each([
@@ -85,7 +52,6 @@ test('no text makes a name that some file system refuses', () => {
 	);
 	for (const long of ['霧', '- ', '{', '.png']) {
 		expect(Buffer.byteLength(portableStem(long.repeat(100_000)))).toBeLessThanOrEqual(200);
-		expect(Buffer.byteLength(fillFileName(long.repeat(100_000), VALUES))).toBeLessThanOrEqual(200);
 	}
 });
 
