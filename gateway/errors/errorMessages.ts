@@ -2,7 +2,7 @@ import { isJsonObject, nonEmptyString } from '../../util/json';
 import { namedAddresses } from '../../util/httpAddresses';
 import { excerpt, quote, afterColon } from '../../util/text';
 import { chargedAfter, leadsToTask, type HttpResponse, type Outcome } from '../protocol/outcome';
-import { keyConflict } from '../protocol/idempotency';
+import { keyConflict, mayBeStored } from '../protocol/idempotency';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, unknownOutcome, withDetails, type Problem } from '../protocol/gatewayError';
@@ -50,8 +50,11 @@ const HOW_TO_FIND_OUT =
 const HOW_TO_FIND_OUT_WITH_KEY =
 	"It may have been accepted and charged. Retry sends it again with the same key, by which the gateway knows it; another execution pays for another image. The usage log in the gateway's console says what was charged.";
 
-const OF_ANOTHER_REQUEST =
-	'The key belongs to a request that was sent before with another content and may have been charged. Nothing else was sent. To pay for this request, run the workflow again: another execution has other keys.';
+const OTHER_KEYS = 'run the workflow again: another execution has other keys.';
+
+const KEY_WAS_USED = `The key belongs to a request that was sent before, perhaps with another content, and may have been charged. Nothing else was sent. To pay for this request, ${OTHER_KEYS}`;
+
+const MAY_BE_STORED = `If its cause is gone and a retry gets this response again, the gateway has stored it for the request's key: ${OTHER_KEYS}`;
 
 /**
  * The error for an outcome that is not a good response (docs/protocol.md, "Errors"), with the number of
@@ -106,7 +109,7 @@ function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): 
 function howToFindOut({ isIdempotent }: RequestPlan, outcome: Outcome): string {
 	if (isIdempotent !== true) return HOW_TO_FIND_OUT;
 	const conflict = outcome.kind === 'response' ? keyConflict(outcome) : undefined;
-	return conflict === 'otherRequest' ? OF_ANOTHER_REQUEST : HOW_TO_FIND_OUT_WITH_KEY;
+	return conflict === 'used' ? KEY_WAS_USED : HOW_TO_FIND_OUT_WITH_KEY;
 }
 
 /** The ID in the response to a paid request, or at the end of the address that it leads to. */
@@ -171,8 +174,9 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 		ERRORS.find(([fits]) => fits(response, plan, said ?? '')) ?? [];
 	const isRefused = plan.call === 'message' && httpCode === 400;
 	const advice = isRefused ? refusalAdvice(plan.body ?? {}, said ?? '') : [];
+	const stored = plan.isIdempotent === true && mayBeStored(response) ? [MAY_BE_STORED] : [];
 	return {
 		message: filled(message) + afterColon(said),
-		description: [...advice, filled(description)].join(' '),
+		description: [...advice, filled(description), ...stored].join(' '),
 	};
 }

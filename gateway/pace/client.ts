@@ -127,7 +127,7 @@ export class Client {
 		if (clock.now() + leftMs > patienceEndsAt) return { outcome: refusalFor(leftMs), attempts: 0 };
 		for (let attempts = 1; ; attempts += 1) {
 			const outcome = await this.attemptInTurn(plan, sendOnce, { isTooLong, isWanted });
-			if (isRateLimited(outcome, plan.call)) rateRefusals += 1;
+			if (isRateLimited(outcome, plan)) rateRefusals += 1;
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const decision = decideRetry({
 				plan,
@@ -142,7 +142,7 @@ export class Client {
 			if (!decision.again) return { outcome, attempts };
 			const pausedMs = decision.rateLimited ? limiter.pauseLeftMs : 0;
 			if (isTooLong(Math.max(pausedMs, decision.afterMs))) return { outcome, attempts };
-			if (isRateLimited(outcome, plan.call) && plan.call !== 'poll') onRepeat?.();
+			if (isRateLimited(outcome, plan) && plan.call !== 'poll') onRepeat?.();
 			// After a rate limit refusal by the gateway, the rate limiter makes the pause.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}
@@ -160,7 +160,7 @@ export class Client {
 		const send = async (started: StartedRequest): Promise<Outcome> => {
 			const outcome = await sendOnce(plan, timeoutMs);
 			this.note(plan, outcome, started, isTooLong);
-			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome, plan.call);
+			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome, plan);
 			return outcome;
 		};
 		const isForeign = plan.call === 'download' && !this.isAtGateway(plan.path);
@@ -186,7 +186,7 @@ export class Client {
 		// An image may be on any host, whose responses say nothing about the gateway.
 		if (plan.call === 'download') return;
 		if (outcome.kind !== 'response') return;
-		if (!isRateLimited(outcome, plan.call)) {
+		if (!isRateLimited(outcome, plan)) {
 			// An error response of the gateway also counts as accepted by the rate limit.
 			if (outcome.httpCode < 500 && outcome.httpCode !== 429) limiter.accepted();
 			return;

@@ -2,7 +2,7 @@ import { requestedPauseMs } from '../protocol/retryAfter';
 import { keyConflict } from '../protocol/idempotency';
 import { isGood, isOverloaded, type Outcome } from '../protocol/outcome';
 import type { Fault } from '../protocol/networkFault';
-import type { Call, RequestPlan } from '../protocol/requestPlan';
+import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../responses/quota';
 
 const FIRST_PAUSE_MS = 1000;
@@ -23,11 +23,22 @@ type Decision =
 	/** `rateLimited`: the rate limiter makes the pause, for all requests to the gateway. */
 	| { again: true; afterMs: number; rateLimited: boolean };
 
-/** Whether a gateway takes no more for now: a 429 for the rate limit, not for quota, or an overload. */
-export function isRateLimited(outcome: Outcome, call?: Call): boolean {
+/** What a rule asks a plan. */
+type RuledPlan = Pick<RequestPlan, 'call' | 'isIdempotent'>;
+
+/**
+ * Whether a gateway takes no more for now: a 429 for the rate limit, not for quota or the request's key,
+ * or an overload.
+ */
+export function isRateLimited(outcome: Outcome, plan?: RuledPlan): boolean {
+	if (isOverloaded(outcome, plan?.call)) return true;
 	const is429 = outcome.kind === 'response' && outcome.httpCode === 429;
-	return isOverloaded(outcome, call) || (is429 && !isQuotaRefusal(outcome));
+	return is429 && !isQuotaRefusal(outcome) && conflictOf(outcome, plan) === undefined;
 }
+
+/** What a response says about the key of its request, if that has one. */
+const conflictOf = (outcome: Outcome, plan?: RuledPlan): ReturnType<typeof keyConflict> =>
+	plan?.isIdempotent === true && outcome.kind === 'response' ? keyConflict(outcome) : undefined;
 
 const isFault =
 	(...faults: Fault[]) =>
@@ -39,8 +50,8 @@ const isStatus =
 	(outcome: Outcome): boolean =>
 		outcome.kind === 'response' && matches(outcome.httpCode);
 
-const isKeyInProgress = (outcome: Outcome): boolean =>
-	outcome.kind === 'response' && keyConflict(outcome) === 'inProgress';
+const isKeyInProgress = (outcome: Outcome, plan?: RuledPlan): boolean =>
+	conflictOf(outcome, plan) === 'inProgress';
 
 const isSuccess = isStatus((code) => code >= 200 && code < 300);
 
@@ -51,7 +62,7 @@ interface RetryRule {
 	/** That of a paid request with an idempotency key, where it is another one. */
 	keyed?: number;
 	/** Whether the rule applies to an outcome. */
-	after: (outcome: Outcome, call?: Call) => boolean;
+	after: (outcome: Outcome, plan?: RuledPlan) => boolean;
 	/** The counter that is compared with the maximum; by default all attempts but those refused for the rate. */
 	counted?: 'quotaRefusals' | 'refusalsInARow';
 	/** Whether the pause applies to all requests to the gateway. */
@@ -67,7 +78,7 @@ interface RetryRule {
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [
 	// Before a good outcome: an error can come in place of a message, with a success status.
-	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isOverloaded, counted: 'refusalsInARow', rateLimited: true },
+	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: (outcome, plan) => isOverloaded(outcome, plan?.call), counted: 'refusalsInARow', rateLimited: true },
 	{ paid: 0, free: 0, after: isGood },
 	{ paid: 2, free: 2, after: isQuotaRefusal, counted: 'quotaRefusals' },
 	// The send rate adapts, so more attempts help.
@@ -85,8 +96,8 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 0, free: 0, after: () => true },
 ];
 
-const ruleFor = (outcome: Outcome, call?: Call): RetryRule =>
-	RETRY_RULES.find(({ after }) => after(outcome, call)) as RetryRule;
+const ruleFor = (outcome: Outcome, plan?: RuledPlan): RetryRule =>
+	RETRY_RULES.find(({ after }) => after(outcome, plan)) as RetryRule;
 
 /** Whether a retry of a free request may succeed a little later. */
 export function isTransient(outcome: Outcome): boolean {
@@ -133,7 +144,7 @@ export interface Attempted {
  */
 export function decideRetry(attempted: Attempted): Decision {
 	const { plan, outcome, random, nowMs } = attempted;
-	const rule = ruleFor(outcome, plan.call);
+	const rule = ruleFor(outcome, plan);
 	const tries = attempted.attempts - attempted.rateRefusals;
 	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
 	const { paid, free, keyed = paid } = rule;

@@ -15,15 +15,18 @@ export function withIdempotencyKey(plan: PaidPlan, name: string, reference?: str
 	return { ...plan, headers, isIdempotent: true };
 }
 
-/** What a gateway finds wrong with a key: its request is in progress, or was another one. */
-type KeyConflict = 'inProgress' | 'otherRequest';
+/** What a gateway finds wrong with a key: its request is in progress, or has ended or was another one. */
+type KeyConflict = 'inProgress' | 'used';
+
+/** Statuses that may be about a key. Each has other meanings as well, so the words decide. */
+const ABOUT_KEYS = [400, 409, 422, 425, 429];
 
 const IN_PROGRESS =
-	/\b(in|being|still|already) (use\b|progress|process|flight|running|pending)|concurrent/i;
-const OTHER =
-	/different|differs|mismatch|not match|same (param|request|body|payload)|reuse|already (been )?used/i;
+	/\b(in|being|still) (use|progress|process|flight|running|pending)|\balready (processing|running|pending)|\boutstanding\b/i;
+const USED =
+	/different|differs|mismatch|not match|same (param|request|body|payload)|reuse|conflict|duplicate|already exists|(?<!\bnot |\byet )\b(already|been|was|is) (been )?(used|processed|completed|finished)\b/i;
 
-/** What a refusal says about the key of a request; 409 says so by itself. */
+/** What a refusal says about the key of a request, if it speaks of one. */
 export function keyConflict({
 	httpCode,
 	text,
@@ -31,12 +34,23 @@ export function keyConflict({
 	httpCode: number;
 	text: string;
 }): KeyConflict | undefined {
-	const said = text.slice(0, 2000);
-	const isInProgress = IN_PROGRESS.test(said);
-	const isOther = OTHER.test(said) && !isInProgress;
-	if (httpCode === 409) return isOther ? 'otherRequest' : 'inProgress';
-	if (![400, 422].includes(httpCode) || !/idempoten/i.test(said)) return undefined;
-	// A 400 may be about the form of the key.
-	if (isOther || (httpCode === 422 && !isInProgress)) return 'otherRequest';
-	return isInProgress ? 'inProgress' : undefined;
+	if (!ABOUT_KEYS.includes(httpCode)) return undefined;
+	const said = text.slice(0, 2000).replace(/[_-]+/g, ' ');
+	const isNamed = /idempoten/i.test(said);
+	// A gateway may call its API key so, of which many requests may be in progress.
+	if (!isNamed && !/\b(same|this|request) key\b/i.test(said)) return undefined;
+	if (IN_PROGRESS.test(said) || (isNamed && /concurrent/i.test(said))) return 'inProgress';
+	return USED.test(said) ? 'used' : undefined;
 }
+
+/**
+ * Whether a refusal may be the one that the gateway has stored for the key of a request, and gives again
+ * although its cause is gone: it says so, or somebody has topped up the account since.
+ */
+export const mayBeStored = ({
+	httpCode,
+	headers,
+}: {
+	httpCode: number;
+	headers: Record<string, string>;
+}): boolean => [402, 403].includes(httpCode) || headers['idempotent-replayed'] === 'true';

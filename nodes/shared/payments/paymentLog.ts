@@ -108,6 +108,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	private readonly items = new Map<number, ItemState>();
 
+	/** @see numberRequests */
+	private numbers?: Map<number, number>;
+
 	/**
 	 * @param choices what the person chose for the node's requests
 	 * @param readFacts reads what an item would send, as far as that can be read; never throws
@@ -186,10 +189,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 * before another one with the same request.
 	 */
 	assign(): void {
-		// Large inputs may have been read later than others.
-		const identities = [...this.items.values()]
-			.flatMap(({ identity }) => identity ?? [])
-			.sort((one, other) => one.itemIndex - other.itemIndex);
+		const identities = this.identities();
 		for (const { itemIndex } of identities) this.assignOwn(itemIndex);
 		for (const { itemIndex, fingerprint } of identities) {
 			if (this.isTool || this.isAssigned(itemIndex)) continue;
@@ -216,9 +216,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	}
 
 	/**
-	 * The same for the request of a place in this execution and in all that retry it, also after a crash
-	 * that has left no record. After a failed task, or a response without an image, a person who retries
-	 * wants another one.
+	 * The same for a request in this execution and in all that retry it, also after a crash that has left
+	 * no record, when a table may give its rows in another order. Equal ones differ by their number. After a
+	 * failed task, or a response without an image, a person who retries wants another one.
 	 *
 	 * @see Journal
 	 */
@@ -235,11 +235,36 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		).length;
 		// The same execution may be retried twice, each time for another image.
 		const retry = ended > 0 ? [ended, this.place.executionId] : [];
-		const place = this.isTool
-			? ['call', this.opened.countCall(fingerprint)]
-			: [runIndex, itemIndex, ...retry];
-		const parts = [this.opened.token(), this.context.getNode().name, fingerprint, ...place];
-		return (state.reference = this.lostReference(itemIndex) ?? JSON.stringify(parts));
+		if (this.isTool) {
+			const called = this.referenceOf(fingerprint, 'call', this.opened.countCall(fingerprint));
+			return (state.reference = this.lostReference(itemIndex) ?? called);
+		}
+		this.numbers ??= this.numberRequests();
+		const number = this.numbers.get(itemIndex);
+		return (state.reference = this.referenceOf(fingerprint, runIndex, number, ...retry));
+	}
+
+	private referenceOf(fingerprint: string, ...number: unknown[]): string {
+		const parts = [this.opened.token(), this.context.getNode().name, fingerprint, ...number];
+		return JSON.stringify(parts);
+	}
+
+	/**
+	 * The numbers of the items whose requests are to be sent: how many equal ones stand before each. That of
+	 * an earlier payment that another item uses is passed over: that item may have been sent alone.
+	 */
+	private numberRequests(): Map<number, number> {
+		const taken = new Set([...this.used()].map(({ reference }) => reference));
+		const next = new Map<string, number>();
+		const numbers = new Map<number, number>();
+		for (const { itemIndex, fingerprint, runIndex } of this.identities()) {
+			if (this.isAssigned(itemIndex)) continue;
+			let number = next.get(fingerprint) ?? 0;
+			while (taken.has(this.referenceOf(fingerprint, runIndex, number))) number += 1;
+			numbers.set(itemIndex, number);
+			next.set(fingerprint, number + 1);
+		}
+		return numbers;
 	}
 
 	/** The reference of an earlier call of a tool with an unknown outcome, which another call takes over. */
@@ -475,6 +500,13 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	private isStarted(itemIndex: number): boolean {
 		const { isReused = false, isSent = false } = this.stateOf(itemIndex);
 		return isReused || isSent;
+	}
+
+	/** Those of the items, in their order: large inputs may have been read later than others. */
+	private identities(): Identity[] {
+		return [...this.items.values()]
+			.flatMap(({ identity }) => identity ?? [])
+			.sort((one, other) => one.itemIndex - other.itemIndex);
 	}
 
 	private identityOf(itemIndex: number): Identity {

@@ -108,6 +108,7 @@ test('a name that the model does not publish: the nearest one, once for all item
 test.each<[string, Row[], RegExp]>([
 	['no name', [{ value: '5' }], /has no name/],
 	['a name that JavaScript keeps', [row('__proto__')], /"__proto__" can't be/],
+	['another of them', [row('constructor')], /"constructor" can't be/],
 	['twice', [row('seed'), row(' seed', '2')], /'seed' is in .* more/],
 	['an object as a name', [row('={{ ({}) }}')], /must be text/],
 	['the model', [row('model', 'other')], /must not set 'model'$/],

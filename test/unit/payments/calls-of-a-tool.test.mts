@@ -50,6 +50,7 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 					}));
 					return Number(created);
 				},
+				listed: () => paid.listUnreturned(),
 				end: (succeeds: boolean) => {
 					if (succeeds) paid.markReturned(new Set());
 					paid.close();
@@ -160,6 +161,13 @@ test('a lost call is asked for again by the next one, if that one was not answer
 		expect(await refused.reference()).toBe(reference);
 		refused.end(false);
 	}
+});
+
+test('the error of a call lists its own payment, not that of another call at the same time', async () => {
+	const tool = openTool();
+	const [one, other] = [tool.open(0), tool.open(0)];
+	expect([await one.pay(), await other.pay()]).toEqual([1, 2]);
+	expect(one.listed()).toHaveLength(1);
 });
 
 test('a list of any length can be opened', async () => {

@@ -103,3 +103,65 @@ test('all attempts have one key; without the header there is none', async () => 
 	expect([first, second]).toEqual([expect.stringMatching(/^[\da-f]{64}$/), first]);
 	expect(await keysOf('')).toEqual([undefined, undefined]);
 });
+
+describe('what an earlier try has left unknown', () => {
+	const problem = { message: 'The outcome is unknown: reset', description: 'Check.' };
+	const find = () => ({ charged: 'maybe' as const, problem });
+
+	test('stays so if it is refused when it is sent again', async () => {
+		const refused = response(402, { error: { message: 'no money' } });
+		const { sent, settled, error } = await payWith([refused], undefined, { find });
+		expect([sent.length, settled]).toEqual([1, ['maybe']]);
+		expect(error).toMatchObject({ charged: 'maybe', code: 'outcomeUnknown' });
+		expect(error.problem.description).toMatch(/^Check\. The last attempt failed: .*no money/);
+	});
+
+	test.each(['', 'Idempotency-Key'])(
+		'is not sent without a reference, header "%s"',
+		async (name) => {
+			const { sent, settled, error } = await payWith([HALF], name, {
+				find,
+				reference: () => undefined,
+			});
+			expect([sent, settled, error.problem]).toEqual([[], [], problem]);
+		},
+	);
+});
+
+test('a key that the gateway is busy with is about an earlier request, which may have been charged', async () => {
+	const busy = page(409, 'Idempotency-Key in use');
+	const { settled, error } = await payWith([busy]);
+	expect([settled, error.charged]).toEqual([['maybe'], 'maybe']);
+	const unkeyed = await payWith([busy], '');
+	expect([unkeyed.settled, unkeyed.error.charged]).toEqual([['no'], 'no']);
+});
+
+test('a Stop in the second attempt names the task of the first', async () => {
+	const begun: Array<() => object> = [];
+	const begin = (_: string, pending: () => object) => void begun.push(pending);
+	await payWith([HALF, fault('reset')], undefined, { begin });
+	expect(begun.map((pending) => pending())).toMatchObject([{}, { taskId: 'task_77' }]);
+});
+
+test.each([402, 403])(
+	'a refusal that may be stored for the key says how to get out of it: %i',
+	async (status) => {
+		const refused = response(status, { error: { message: 'no' } });
+		const { error } = await payWith([refused]);
+		expect(error).toMatchObject({ charged: 'no' });
+		expect(error.problem.description).toMatch(
+			/run the workflow again: another execution has other keys/,
+		);
+		expect((await payWith([refused], '')).error.problem.description).not.toMatch(/other keys/);
+	},
+);
+
+test('a refusal that is replayed says so, and a new one of its kind does not', async () => {
+	const other = response(400, { error: { message: 'no' } });
+	const replayed = response(400, { error: { message: 'no' } }, { 'idempotent-replayed': 'true' });
+	const texts = [await payWith([other]), await payWith([replayed])];
+	expect(texts.map(({ error }) => /other keys/.test(error.problem.description))).toEqual([
+		false,
+		true,
+	]);
+});

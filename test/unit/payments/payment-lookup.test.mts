@@ -289,3 +289,54 @@ describe('what the editor stores about a value, and does not send, is no choice'
 		['the number of images', { options: { n: 1 } }, { options: { n: 2 } }],
 	])('but this is: %s', (_, one, other) => expect(chosen(one)).not.toBe(chosen(other)));
 });
+
+describe('the key of a payment', () => {
+	const CONTEXT = { getNode: () => ({ name: 'Node', parameters: {} }) };
+	const unknown = { message: 'The outcome is unknown', description: '' };
+	const open = async (payments: object[], prompts: string[], executionId = '1') => {
+		const context = paymentContext(
+			executionId,
+			{ mediaGatewayPaid: { version: 1, payments } },
+			[],
+			CONTEXT,
+		);
+		const log = new PaymentLog(context, []);
+		for (const [item, prompt] of prompts.entries()) await identify(log, item, planOf(prompt));
+		return log;
+	};
+	const lost = (prompt: string, reference?: string) => ({
+		...{ executionId: '1', runIndex: 0, itemIndex: 0, source: '', reference },
+		...{ fingerprint: fingerprintOf(planOf(prompt)), result: { unknown } },
+	});
+
+	test('is asked for again with the same request, and with no other', async () => {
+		for (const [prompt, reference] of [
+			['a', 'r'],
+			['b', undefined],
+		] as const) {
+			const log = await open([lost('a', 'r')], [prompt]);
+			log.assign();
+			expect([log.find(0)?.charged, log.reference(0)]).toEqual(['maybe', reference]);
+		}
+	});
+
+	test('keeps a lost request from being taken for a paid one', async () => {
+		expect((await open([lost('a', 'r')], ['a'])).ownEarlier(0)).toBeUndefined();
+		expect((await open([lost('a')], ['a'])).ownEarlier(0)).toBeDefined();
+	});
+
+	test('of an equal item that another try could not prepare is another one', async () => {
+		const store: object[] = [];
+		const first = await open(store, ['b', 'a']);
+		first.assign();
+		const alone = first.reference(1);
+		first.begin(1, () => unknown);
+		first.settle(1, { charged: 'yes', receipt: { images: [{ url: 'u' }] } });
+		first.close();
+		const second = await open(store, ['a', 'a'], '2');
+		second.assign();
+		expect([second.isAssigned(0), second.isAssigned(1)]).toEqual([false, true]);
+		expect(second.reference(0)).toBeDefined();
+		expect(second.reference(0)).not.toBe(alone);
+	});
+});
