@@ -103,8 +103,6 @@ export class Gateway<Key = undefined> {
 
 	private readonly waiting: WaitContext;
 
-	private readonly slowHosts = new Set<string>();
-
 	/** Created with the first wait: the number of tasks affects the pauses. */
 	private waiter?: TaskWaiter;
 
@@ -269,13 +267,9 @@ export class Gateway<Key = undefined> {
 
 	/** Downloads an image from any host, without the key. @throws GatewayError with its address */
 	async download<T extends object>(image: ImageSource, store: StoreImage<T>): Promise<T> {
-		const { account, client, limits, slowHosts } = this;
-		const createSender = this.createSendOnce.bind(this);
-		return await downloadImage(
-			{ account, client, limits, slowHosts, createSendOnce: createSender },
-			image,
-			store,
-		);
+		const { account, client, limits } = this;
+		const createSendOnce = this.createSendOnce.bind(this);
+		return await downloadImage({ account, client, limits, createSendOnce }, image, store);
 	}
 
 	/** Lets other work of the process go first. @throws RunEnded once the run is closed */

@@ -57,8 +57,6 @@ interface DownloadContext {
 	client: Pick<Client, 'request'>;
 	limits: Pick<RunLimits, 'timeoutMs' | 'maxResponseBytes'>;
 	createSendOnce: (own: SendOnceOverrides) => SendOnce;
-	/** Hosts that didn't send a source image in time, and get no more requests. */
-	slowHosts: Set<string>;
 }
 
 /**
@@ -140,7 +138,7 @@ const ADVICE: Partial<Record<Fault, string>> = {
 };
 
 function createDownloader<T extends object>(
-	{ limits, slowHosts, createSendOnce }: DownloadContext,
+	{ limits, createSendOnce }: DownloadContext,
 	image: ImageSource,
 	store: StoreImage<T>,
 ): SendOnce {
@@ -150,15 +148,11 @@ function createDownloader<T extends object>(
 	});
 	if (image.isInput !== true) return async (...request) => withoutRetry(await sendOnce(...request));
 	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
-	const tooSlow = { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` } as const;
-	const { host } = new URL(image.url);
 	return async (plan, timeoutMs = longestMs) => {
-		if (slowHosts.has(host)) return tooSlow;
 		const outcome = await sendOnce(plan, timeoutMs);
 		if (isAnotherFile(outcome)) return notAnImage(outcome);
 		if (outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
-		slowHosts.add(host);
-		return tooSlow;
+		return { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` };
 	};
 }
 

@@ -97,13 +97,11 @@ export class Client {
 		let isSent = false;
 		const noted: SendOnce = async (...args) => {
 			isSent = true;
-			const outcome = await attempt(...args);
-			this.refusals.note(plan, outcome);
-			return outcome;
+			return await this.refusals.note(plan, attempt(...args));
 		};
 		let refusal: Outcome | undefined;
 		const isWanted = (): boolean =>
-			(refusal = isSent ? undefined : this.refusals.of(plan)) === undefined;
+			(refusal = isSent ? undefined : this.refusals.shared) === undefined;
 		const sent = await this.requestWithRetries(plan, noted, isWanted).catch((error: unknown) => {
 			if (!(error instanceof CanceledInQueue) || refusal === undefined) throw error as Error;
 			return { outcome: refusal, attempts: 0 };

@@ -1,42 +1,44 @@
-import type { HttpResponse, Outcome } from '../protocol/outcome';
-import type { PaidPlan, RequestPlan } from '../protocol/requestPlan';
+import { isSuccess, type HttpResponse, type Outcome } from '../protocol/outcome';
+import type { PaidPlan } from '../protocol/requestPlan';
 import { tellsQuotaByCode } from '../responses/quota';
 
-/** The requests that are refused alike: a key may lack one model, or the right to edit. */
-const kindOf = ({ path, body, form }: RequestPlan): string => {
-	const field = form?.fields.find(([name]) => name === 'model');
-	return `${path} ${String(body?.model ?? field?.[1])}`;
-};
-
-/** The items that are refused in a row before the others aren't sent: one may be refused by mistake. */
+/** The items that are refused before the others aren't sent: one may be refused by mistake. */
 const ENOUGH = 3;
 
 /**
- * The refusals of a run that its other requests to the same endpoint for the same model would get too:
- * a 401, and missing quota that the gateway tells by its code, of several items with nothing accepted
- * between them.
+ * The refusals of a key that has never worked in this run: a 401, and missing quota that the gateway tells
+ * by its code. Once a paid request was accepted, also one whose parameters are refused, each refusal is
+ * that of its own request. Status checks and lists show nothing: a gateway may give them to a key without
+ * quota, or to any.
  */
 export class SharedRefusals {
-	/** The refused items since the last accepted request, by what is refused alike. */
-	private readonly refused = new Map<string, Map<number, HttpResponse>>();
+	/** By item; undefined once a request was accepted. */
+	private refused: Map<number, HttpResponse> | undefined = new Map();
 
-	/** The response that a request would get. */
-	of(plan: RequestPlan): HttpResponse | undefined {
-		const refusals = [...(this.refused.get(kindOf(plan))?.values() ?? [])];
-		return refusals.length < ENOUGH ? undefined : refusals[0];
+	/** The requests under way. */
+	private pending = 0;
+
+	/**
+	 * The response that the items not sent yet would get. Each request under way asks for one more refusal:
+	 * a refusal comes at once, an image after half a minute.
+	 */
+	get shared(): HttpResponse | undefined {
+		const { refused = new Map<number, HttpResponse>(), pending } = this;
+		if (refused.size < ENOUGH + pending) return undefined;
+		return [...refused.values()][0];
 	}
 
-	/** Records what a request has come to. One that is no item's is of an agent, which may ask again later. */
-	note(plan: PaidPlan, outcome: Outcome): void {
-		if (plan.item === undefined || outcome.kind === 'fault') return;
-		const kind = kindOf(plan);
+	/** Notes what a request comes to. One that is no item's is of an agent, which may ask again later. */
+	async note(plan: PaidPlan, sending: Promise<Outcome>): Promise<Outcome> {
+		this.pending += 1;
+		const outcome = await sending.finally(() => void (this.pending -= 1));
+		if (plan.item === undefined || outcome.kind === 'fault') return outcome;
 		if (outcome.httpCode === 401 || tellsQuotaByCode(outcome)) {
-			const refusals = this.refused.get(kind) ?? new Map<number, HttpResponse>();
 			// The request's number and pause are its own.
-			this.refused.set(kind, refusals.set(plan.item, { ...outcome, headers: {} }));
-		} else if (outcome.httpCode < 500 && ![403, 407, 429].includes(outcome.httpCode)) {
-			// Also one whose parameters are refused has a key that is accepted.
-			this.refused.delete(kind);
+			this.refused?.set(plan.item, { ...outcome, headers: {} });
+		} else if (isSuccess(outcome.httpCode) || [400, 422].includes(outcome.httpCode)) {
+			this.refused = undefined;
 		}
+		return outcome;
 	}
 }

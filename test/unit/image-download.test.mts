@@ -12,25 +12,23 @@ const PNG = Buffer.concat([
 const PARTS = [0, 1e6].map((start) => PNG.subarray(start, start + 1e6));
 
 /** What a download stores, and how often it was requested. */
-async function download(response: () => Partial<WireResponse>, maxMb = 10) {
+async function download(
+	response: (signal: AbortSignal) => Partial<WireResponse> | Promise<never>,
+	{ maxMb = 10, isInput = false, timeoutMs = 60_000 } = {},
+) {
 	let sent = 0;
 	const gateway = openGateway(
 		{ baseUrl: 'https://gateway.example', apiKey: 'sk-0123456789' },
 		{
-			transport: async () => {
+			transport: async (_request, signal) => {
 				sent += 1;
-				return await Promise.resolve({
-					httpCode: 200,
-					headers: {},
-					body: '',
-					...response(),
-				});
+				return { httpCode: 200, headers: {}, body: '', ...(await response(signal)) };
 			},
 			sleep: async () => await Promise.resolve(),
-			limits: { maxResponseBytes: maxMb * MB },
+			limits: { maxResponseBytes: maxMb * MB, timeoutMs },
 		},
 	);
-	const image = { url: 'https://files.example/1.png', name: { fallback: 'image' } };
+	const image = { url: 'https://files.example/1.png', isInput, name: { fallback: 'image' } };
 	const stored = gateway.download(image, async (content, fileName, mimeType) => {
 		const bytes = Buffer.isBuffer(content) ? content : await buffer(content as Readable);
 		return { content: bytes, fileName, mimeType };
@@ -54,7 +52,10 @@ test.each<[string, () => Partial<WireResponse>, RegExp]>([
 	['no image', () => ({ body: Buffer.from('PK\x03\x04') }), /returned a file that isn't an image/],
 	['an error', () => ({ httpCode: 403, body: Buffer.from('no') }), /responded with 403/],
 ])('one that is %s is told', async (_, response, message) => {
-	expect(await download(response, 1)).toEqual({ end: expect.stringMatching(message), sent: 1 });
+	expect(await download(response, { maxMb: 1 })).toEqual({
+		end: expect.stringMatching(message),
+		sent: 1,
+	});
 });
 
 test('a stream that has ended before it is read is a lost connection', async () => {
@@ -77,4 +78,17 @@ test('a response that is larger than any image may have been charged', async () 
 	const generated = gateway.generate({ model: 'm', prompt: 'p' }, {});
 	await expect(generated).rejects.toThrow(/^The outcome is unknown: .*the response is too large/);
 	gateway.end();
+});
+
+test.each([
+	['a source image', true, 'its server took longer than 0.02 s', 1],
+	['a finished image', false, 'the connection timed out', 6],
+])('%s that does not come in time', async (_, isInput, message, tries) => {
+	const never = async (signal: AbortSignal) =>
+		await new Promise<never>((_resolve, reject) => {
+			signal.addEventListener('abort', () => reject(signal.reason as Error));
+		});
+	const { end, sent } = await download(never, { isInput, timeoutMs: 20 });
+	expect(end).toContain(message);
+	expect(sent).toBe(tries);
 });

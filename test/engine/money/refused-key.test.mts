@@ -33,6 +33,8 @@ async function run(models: string[], parameters: IDataObject = {}, type?: 'messa
 }
 
 const sent = () => bench.gateway.count('submit') + bench.gateway.count('message');
+/** Ten are under way at a time, and three more must have been refused. */
+const MOST_SENT = 2 * 10 + 3;
 const NOT_SENT = 'Nothing was sent: an earlier request got this response.';
 
 test.each<[string, Fault, string]>([
@@ -41,11 +43,11 @@ test.each<[string, Fault, string]>([
 ])('51 submits at a gateway that refuses %s', async (_, fault, told) => {
 	bench.gateway.setFaults([fault]);
 	const failed = await run(Array<string>(51).fill(MODEL));
-	expect(sent()).toBeLessThanOrEqual(2 * (10 + 3));
+	expect(sent()).toBeLessThanOrEqual(2 * MOST_SENT);
 	expect(failed.map(({ prompt }) => prompt)).toEqual(numbered(51));
 	expect(failed.every(({ charged }) => charged === 'no')).toBe(true);
 	const unsent = failed.filter(({ description }) => String(description).endsWith(NOT_SENT));
-	expect(unsent.length).toBeGreaterThanOrEqual(51 - 10 - 3);
+	expect(unsent.length).toBeGreaterThanOrEqual(51 - MOST_SENT);
 	expect(new Set(unsent.map(({ error }) => error))).toEqual(
 		new Set([told.replace(' (tried 2 times)', '')]),
 	);
@@ -60,7 +62,7 @@ test('a message, too', async () => {
 	expect([failed.length, failed.filter(({ charged }) => charged === 'no').length]).toEqual([
 		51, 51,
 	]);
-	expect(sent()).toBeLessThanOrEqual(10 + 3);
+	expect(sent()).toBeLessThanOrEqual(MOST_SENT);
 });
 
 test('a 401 for one model of three: the others are sent', async () => {
@@ -94,22 +96,28 @@ test.each<[string, Partial<Fault>, number[]]>([
 	);
 });
 
-test('a key that is revoked in the middle costs nothing, and what came before comes out', async () => {
-	bench.gateway.setFaults([{ ...REVOKED, call: 'submit', after: 20 }]);
-	const results = await run(Array<string>(51).fill(MODEL));
-	const failed = results.filter(({ error }) => error !== undefined);
-	expect([failed.length, bench.gateway.paid]).toEqual([31, 20]);
-	expect(failed.every(({ charged }) => charged === 'no')).toBe(true);
-	expect(sent()).toBeLessThan(45);
+test('one at a time, the first three are refused by mistake: the others are not sent', async () => {
+	bench.gateway.setFaults([0, 1, 2].map((index) => ({ ...REVOKED, match: `number ${index}.` })));
+	const results = await run(Array<string>(12).fill(MODEL), { options: { concurrency: 1 } });
+	expect(results.filter(({ error }) => error === undefined)).toEqual([]);
+	expect([sent(), bench.gateway.paid]).toEqual([3, 0]);
 });
 
-test('quota that is used up in the middle ends the requests that are not sent yet', async () => {
-	bench.gateway.setFaults([{ ...QUOTA, call: 'submit', after: 20 }]);
-	const results = await run(Array<string>(51).fill(MODEL), { options: { concurrency: 2 } });
-	const failed = results.filter(({ error }) => error !== undefined);
-	expect([failed.length, bench.gateway.paid]).toEqual([31, 20]);
-	expect(sent()).toBeLessThan(20 + 2 * (2 + 3));
-});
+test.each<[string, Fault, number]>([
+	['a key that is revoked', REVOKED, 1],
+	['quota that is used up', QUOTA, 2],
+])(
+	'%s in the middle, once it has worked: each item is told its own refusal',
+	async (_, fault, tries) => {
+		bench.gateway.setFaults([{ ...fault, call: 'submit', after: 20 }]);
+		const results = await run(Array<string>(51).fill(MODEL));
+		const failed = results.filter(({ error }) => error !== undefined);
+		expect([failed.length, bench.gateway.paid]).toEqual([31, 20]);
+		expect(failed.every(({ charged }) => charged === 'no')).toBe(true);
+		expect(failed.some(({ description }) => String(description).endsWith(NOT_SENT))).toBe(false);
+		expect(sent()).toBe(20 + 31 * tries);
+	},
+);
 
 test.each<[string, Fault]>([
 	['a prompt', refusal({ status: 400, match: 'number 0.' })],
