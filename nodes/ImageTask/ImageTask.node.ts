@@ -8,35 +8,23 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { withoutUndefined } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
-import {
-	GatewayError,
-	isInline,
-	taskError,
-	taskKey,
-	type TaskState,
-	withDetails,
-} from '../../gateway';
+import { taskError, taskKey, type TaskState } from '../../gateway';
 import { laterBill } from '../../util/bill';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
-import {
-	imageBinaries,
-	shownImage,
-	withInputFieldsOfFailed,
-	type ImageTarget,
-} from '../shared/images/imageItems';
+import { withInputFieldsOfFailed, type ImageTarget } from '../shared/images/imageItems';
 import type { KnownItems } from '../shared/run/knownItems';
-import { failedItem } from '../shared/run/nodeErrors';
+import { isFailed } from '../shared/run/nodeErrors';
 import { runItems } from '../shared/run/itemRunner';
 import { runNode } from '../shared/run/runNode';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import type { RequestFacts } from '../shared/run/requestFacts';
-import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/run/summary';
-import { knownTaskItems, readTask } from '../shared/tasks/taskReference';
+import { knownTaskItems, readTask, taskItem } from '../shared/tasks/taskReference';
+import { finishedItems } from '../shared/tasks/waitForTasks';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {
@@ -108,7 +96,7 @@ async function queryTasks(
 					const state = (query.state ??= run.gateway.look(task));
 					query.itemsLeft -= 1;
 					if (query.itemsLeft === 0) query.state = undefined;
-					return await stateItems(run, await state, facts, target);
+					return [await stateItem(run, await state, facts, target)];
 				};
 			},
 		});
@@ -122,69 +110,44 @@ async function queryTasks(
 }
 
 /**
- * The item of a task. If On Error is set to continue, each image that can't be downloaded becomes a
- * failed item beside it.
+ * The item of a task: with its images where it has succeeded, as Image Wait returns them in one item.
+ *
+ * @throws GatewayError for a completed task without an image; one that has failed is a result
  */
-async function stateItems(
+async function stateItem(
 	run: Run,
 	state: TaskState,
 	facts: RequestFacts,
 	target: ImageTarget,
-): Promise<INodeExecutionData[]> {
+): Promise<INodeExecutionData> {
+	const { statusUrl, group, response } = state;
+	const succeeded = group === 'success';
 	const error = taskError(state);
-	// A failed task is a result; a completed one without an image is an error.
-	if (error !== undefined && state.group === 'success') throw error;
-	const { taskId, taskType, statusUrl, status, group, images, usage, response } = state;
-	const shown = group === 'success' ? images : [];
-	const bill = laterBill(state, facts);
-	const estimatedCost = costOf(facts, shown.length);
-	const { binary, errors } = await imageBinaries(run, shown, { ...facts, taskId }, target);
-	const isNone = errors.length > 0 && errors.length === shown.length;
-	const failed = errors.map((reason, index) => {
-		const about = withOthers(reason, state);
-		if (!run.continuesOnFail) throw about;
-		// Only once for a task, so that sums are right.
-		const costs = isNone && index === 0 ? { estimatedCost, ...bill } : NO_COST;
-		const told = { ...facts, charged: 'yes', ...costs, requestId: state.requestId } as const;
-		return failedItem(run.node, about, target.itemIndex, told);
-	});
-	if (isNone) return failed;
-	const item: INodeExecutionData = {
-		json: {
-			...target.inputFields,
-			...(withoutUndefined({
-				taskId,
-				taskType,
-				statusUrl,
-				status,
-				statusGroup: group,
-				...facts,
-				...bill,
-				estimatedCost,
-				finished: group === 'success' || group === 'unsuccessful',
-				succeeded: group === 'success',
-				images: shown.map((image) => withoutUndefined({ ...shownImage(image) })),
-				usage: run.isTool ? undefined : usage,
-				error: error?.message,
-				// For an agent, which pays for each word, the response would only repeat the rest.
-				response: run.isTool ? undefined : withoutInlineImages(response),
-			}) as IDataObject),
-		},
-		...(binary === undefined ? {} : { binary }),
-		pairedItem: { item: target.itemIndex },
-	};
-	return [item, ...failed];
+	if (succeeded && error !== undefined) throw error;
+	const item = succeeded
+		? await finishedItem(run, state, facts, target)
+		: taskItem({ task: state, facts: { ...facts, ...laterBill(state, facts) }, target });
+	if (isFailed(item)) return item;
+	const ofTask = withoutUndefined({
+		statusUrl,
+		statusGroup: group,
+		finished: succeeded || group === 'unsuccessful',
+		succeeded,
+		images: succeeded ? undefined : [],
+		error: error?.message,
+		// For an agent, which pays for each word, the response would only repeat the rest.
+		response: run.isTool ? undefined : withoutInlineImages(response),
+	}) as IDataObject;
+	return { ...item, json: { ...item.json, ...ofTask } };
 }
 
-/** For all but one of several items of a request: sums would be too high. */
-const NO_COST = { estimatedCost: undefined, cost: undefined, costCurrency: undefined };
-
-/** The error of an image that can't be downloaded, with its task and the task's other images. */
-function withOthers(error: unknown, { taskId, taskType, status, images }: TaskState): unknown {
-	if (!(error instanceof GatewayError)) return error;
-	const { description, url } = error.problem;
-	const others = images.filter((image) => !isInline(image) && image.url !== url);
-	const listed = others.map((image) => image.url).join(' ');
-	const more = others.length === 0 ? '' : ` The task's other images: ${listed}`;
-	return withDetails(error, { taskId, taskType, status, description: description + more });
+async function finishedItem(
+	run: Run,
+	state: TaskState,
+	facts: RequestFacts,
+	target: ImageTarget,
+): Promise<INodeExecutionData> {
+	const inOne = { ...target, isOneItem: true };
+	const [item] = await finishedItems(run, state, { facts, target: inOne });
+	return item as INodeExecutionData;
 }

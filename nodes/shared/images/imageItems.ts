@@ -1,10 +1,4 @@
-import type {
-	IBinaryData,
-	IBinaryKeyData,
-	IDataObject,
-	IExecuteFunctions,
-	INodeExecutionData,
-} from 'n8n-workflow';
+import type { IBinaryData, IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { digestOf } from '../../../util/digest';
 import { imageFileName } from '../../../util/imageType';
@@ -26,7 +20,7 @@ import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
 import { detailsOf } from '../run/knownItems';
 import { rowName } from '../run/rowNames';
 import { failedItem, isFailed } from '../run/nodeErrors';
-import { fieldOf, joinImages } from './joinImages';
+import { joinImages } from './joinImages';
 import type { RequestFacts } from '../run/requestFacts';
 import { costOf } from '../run/tally';
 import { attempt } from '../parameters/attempt';
@@ -232,7 +226,7 @@ const NOTE_FOR_AGENT =
 /**
  * An image in JSON, with what the response says about it; a note in place of megabytes of Base64.
  */
-export function shownImage(image: ImageResult): Partial<ImageResult> & { note?: string } {
+function shownImage(image: ImageResult): Partial<ImageResult> & { note?: string } {
 	if (!isInline(image)) return image;
 	const { address, ...shown } = image;
 	if (address !== undefined) return { ...shown, url: address };
@@ -296,32 +290,4 @@ export function withTarget(
 		};
 	});
 	return arranged(run, copies, facts, target);
-}
-
-/** The files of an item with several images. */
-interface ImageFiles {
-	/** The first image in the chosen field, the others with a number. */
-	binary?: IBinaryKeyData;
-	/** The errors of images that couldn't be downloaded. */
-	errors: unknown[];
-}
-
-/** All images of an item as its binary data. One that can't be downloaded doesn't hide the others. */
-export async function imageBinaries(
-	run: Run,
-	images: ImageResult[],
-	facts: ImageFacts,
-	target: ImageTarget,
-): Promise<ImageFiles> {
-	const { binaryPropertyName: name } = target;
-	const files = await Promise.allSettled(images.map(fileGetter(run, facts, target)));
-	const errors = files.flatMap((file) =>
-		file.status === 'rejected' ? [file.reason as unknown] : [],
-	);
-	const found = files.flatMap((file, index) =>
-		file.status === 'rejected' || file.value === undefined
-			? []
-			: [[fieldOf(name, index), file.value] as const],
-	);
-	return { binary: found.length === 0 ? undefined : Object.fromEntries(found), errors };
 }

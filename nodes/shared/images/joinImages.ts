@@ -8,11 +8,10 @@ import { isFailed } from '../run/nodeErrors';
 const OF_IMAGE = ['url', 'revisedPrompt', 'size', 'quality', 'outputFormat', 'note', 'index'];
 
 /** The binary field of an image by its position: the first has the chosen name, others a number. */
-export const fieldOf = (name: string, index: number): string =>
-	index === 0 ? name : `${name}_${index}`;
+const fieldOf = (name: string, index: number): string => (index === 0 ? name : `${name}_${index}`);
 
 /**
- * The items of a request's images as one, like that of Image Task. An image that couldn't be
+ * The items of a request's images as one. An image that couldn't be
  * downloaded has an `error` among the images, so that the item stays one of the regular output.
  *
  * @param items in the order of the images, one at least

@@ -1,5 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { type FinishedTask, isOutOfReach, type TaskEnd, taskName } from '../../../gateway';
+import { isOutOfReach, type TaskEnd, taskName, type TaskState } from '../../../gateway';
 import { laterBill } from '../../../util/bill';
 import { afterColon } from '../../../util/text';
 import { imageItems } from '../images/imageItems';
@@ -7,7 +7,13 @@ import type { ItemParameters } from '../parameters/itemParameters';
 import type { KnownItems } from '../run/knownItems';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
-import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
+import {
+	chargeOfInput,
+	readTask,
+	taskItem,
+	type ImageOfItem,
+	type TaskOfItem,
+} from './taskReference';
 import {
 	allTasks,
 	countTasks,
@@ -97,7 +103,7 @@ export async function endOfWait(
 		if (isOutOfReach(error)) entries[itemIndex] = {};
 		throw error as Error;
 	});
-	if (result.kind === 'finished') return await finishedItems(run, result);
+	if (result.kind === 'finished') return await finishedItems(run, result.state, result.wait);
 	entries[itemIndex] = { wait: result.wait };
 	if (result.error === undefined) return [];
 	if (!toOutput) throw result.error;
@@ -106,9 +112,10 @@ export async function endOfWait(
 }
 
 /** The output items of a finished task. */
-async function finishedItems(
+export async function finishedItems(
 	run: Run,
-	{ wait: { facts, target }, state }: FinishedTask<TaskWait>,
+	state: TaskState,
+	{ facts, target }: Pick<TaskOfItem, 'facts' | 'target'>,
 ): Promise<INodeExecutionData[]> {
 	const { model, created, usage, taskId, taskType, status, images, refusal, requestId } = state;
 	if (refusal !== undefined) {

@@ -1,5 +1,6 @@
 import '../fast-time.mjs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { HostOptions } from '../../../harness/engine/host.mjs';
 import { opened, sharedBench } from '../opened.mjs';
 import {
@@ -173,12 +174,31 @@ describe('the image as binary data', () => {
 		const result = await bench.run('imageTask', {}, tasks, { onError });
 		const [item, ...others] = result.output(NODE, 0);
 		expect([others, Object.keys(item!.binary!)]).toEqual([[], ['data_1', 'data_2']]);
-		expect(item!.json.images).toHaveLength(3);
-		const [{ url }] = item!.json.images as [{ url: string }];
-		const { taskId } = tasks[0]!;
-		expect(result.json(NODE, 1).map(({ details }) => details)).toEqual([
-			expect.objectContaining({ charged: 'yes', taskId, url }),
+		const images = item!.json.images as IDataObject[];
+		expect(images.map(({ error }) => error)).toEqual([
+			expect.stringMatching(/^The image couldn't be downloaded/),
+			undefined,
+			undefined,
 		]);
+		expect(images.map(({ url }) => url)).toEqual(item!.json.urls);
+		expect(item!.json).toMatchObject({ succeeded: true, estimatedCost: 0.12 });
+		expect(result.json(NODE, 1)).toEqual([]);
+	});
+
+	test('Image Task: where none can be had, the item has failed, with the addresses of all', async () => {
+		const parameters = { prompt: 'a fox', mode: 'submit', options: { n: 2 } };
+		const tasks = (await bench.run('imageGeneration', parameters)).json(NODE);
+		bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 404 }]);
+		const goOn = { onError: 'continueErrorOutput' } as const;
+		const result = await bench.run('imageTask', {}, tasks, goOn);
+		expect(result.json(NODE, 0)).toEqual([]);
+		const { taskId } = tasks[0]!;
+		const urls = [expect.any(String), expect.any(String)];
+		expect(result.json(NODE, 1)).toMatchObject([
+			{ details: { charged: 'yes', taskId, urls, estimatedCost: 0.08 } },
+		]);
+		const stopped = await bench.run('imageTask', {}, tasks);
+		expect(stopped.error).toMatchObject({ context: { details: { taskId } } });
 	});
 
 	test('a web page in place of an image is kept, but not as a web page: it was paid for', async () => {

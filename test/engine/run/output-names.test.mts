@@ -114,6 +114,11 @@ test('Image Task', async () => {
 	tasks[0]!.statusUrl = `/v1/images/generations/${String(tasks[0]!.taskId)}`;
 	const items = await itemsOf([['imageTask', {}, tasks]]);
 	items.push(...(await itemsWith(DETAILS, 'imageTask', TASK)));
+	bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 404, times: 1 }]);
+	const two = { ...SIZE, mode: 'submit', options: { n: 2 } };
+	const [task] = await itemsOf([['imageGeneration', two]]);
+	const continues = { onError: 'continueRegularOutput' } as const;
+	items.push(...(await itemsOf([['imageTask', {}, [task!], continues]])));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
