@@ -133,7 +133,7 @@ const foundIn = (text: string): string =>
 
 /** Advice for some of the faults. */
 const ADVICE: Partial<Record<Fault, string>> = {
-	tooSlow: "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. ",
+	tooSlow: "Load the image with an HTTP Request node, and enter its binary field in 'Images'. ",
 	timeout: "Increase 'Timeout' in the options. ",
 };
 

@@ -27,49 +27,15 @@ const fields = imageNodeFields(
 	},
 	[
 		{
-			displayName: 'Image Source',
-			name: 'imageSource',
-			shapesRequest: true,
-			type: 'options',
-			default: 'binary',
-			required: true,
-			description: 'Where the image to edit comes from',
-			options: [
-				{
-					name: 'Binary Field',
-					value: 'binary',
-					description: 'A file in the input item, for example from a form or a download',
-				},
-				{
-					name: 'URL',
-					value: 'url',
-					description: 'A web address. n8n downloads the image without sending the API key.',
-				},
-			],
-		},
-		{
-			displayName: 'Input Binary Field',
-			name: 'imageBinaryProperty',
+			displayName: 'Images',
+			name: 'images',
 			shapesRequest: true,
 			type: 'string',
 			default: 'data',
 			required: true,
 			placeholder: 'e.g. data, reference',
-			hint: 'The name of the input binary field containing the image. Separate several names with commas; web addresses and file IDs (file-…) can be among them.',
-			displayOptions: { show: { imageSource: ['binary'] } },
-		},
-		{
-			displayName: 'Image URL',
-			name: 'imageUrl',
-			shapesRequest: true,
-			type: 'string',
-			typeOptions: { rows: 2 },
-			default: '',
-			required: true,
-			placeholder: 'e.g. https://example.com/photo.jpg',
 			description:
-				'Web address of the image to edit, or the image itself as Base64 or a data: URL. Enter several on separate lines, or use an expression that returns a list.',
-			displayOptions: { show: { imageSource: ['url'] } },
+				'Images to edit: names of input binary fields, web addresses, Base64, data: URLs or file IDs (file-…), separated by commas, or an expression that returns a list. n8n downloads an image without sending the API key.',
 		},
 	],
 );

@@ -30,9 +30,8 @@ export async function readFiles(
 	const { imageFieldName } = run.gateway.account;
 	const ofImage = new Set([IMAGE_FIELD, 'image[]', imageFieldName]);
 	refuseSameNames(item, request, [...ofImage], hasMask ? ['mask', ...parts] : parts);
-	const { label } = sourceField(item);
 	const [sources, maskRefs] = [readSources(item), hasMask ? readMask(item) : []];
-	const imageField = { part: IMAGE_FIELD, label, orOnly: true };
+	const imageField = { part: IMAGE_FIELD, label: IMAGES.label, orOnly: true };
 	const images = await openImages(item, run, sources, imageField);
 	const masks = await openImages(item, run, maskRefs, { part: 'mask', label: MASK.label });
 	const others = additional.map(async ({ part, file }) => {
@@ -110,21 +109,14 @@ function refuseSameNames(
 	if (twice === undefined) return;
 	throw item.refusal(
 		`Two fields of the request have the name '${twice}'`,
-		"Set the mask in one place, and give a parameter or a file under 'Additional Files' a name of its own. Several images to edit belong in 'Input Binary Field', separated by commas.",
+		"Set the mask in one place, and give a parameter or a file under 'Additional Files' a name of its own. Several images to edit belong in 'Images', separated by commas.",
 	);
 }
 
-/** The field with the images to edit. */
-function sourceField(item: ItemParameters): ImageField & { name: string } {
-	return item.choice('imageSource', 'Image Source', ['binary', 'url']) === 'url'
-		? { name: 'imageUrl', label: 'Image URL', takes: 'addresses' }
-		: { name: 'imageBinaryProperty', label: 'Input Binary Field', takes: 'all' };
-}
+const IMAGES: ImageField = { label: 'Images', takes: 'all' };
 
-function readSources(item: ItemParameters): ImageRef[] {
-	const { name, ...field } = sourceField(item);
-	return readImageRefs(item, item.value(name), field);
-}
+const readSources = (item: ItemParameters): ImageRef[] =>
+	readImageRefs(item, item.value('images'), IMAGES);
 
 /** The number of images to edit. @throws NodeOperationError if there are none */
 export const countImages = (item: ItemParameters): number => readSources(item).length;

@@ -146,8 +146,7 @@ described('the nodes as tools of an agent on n8n 2', () => {
 		const workflow = agentWith('ImageEdit', 'Change', {
 			model: byName('aurora-edit-1'),
 			prompt: PROMPT,
-			imageSource: 'url',
-			imageUrl: IMAGE_URL,
+			images: IMAGE_URL,
 		});
 		const wish = `Change ${await picture()} to a night scene`;
 		const answer = await toolAnswer(workflow, 'Change', wish);

@@ -48,7 +48,6 @@ const ADDRESS_ADVICE = 'Begin it with https:// or http://, or give the image its
 
 /** What a parameter for images takes, and what its errors say about it. */
 const TAKES = {
-	addresses: { kinds: ['address', 'inline'], expected: 'a web address', advice: ADDRESS_ADVICE },
 	both: {
 		kinds: ['field', 'file', 'address', 'inline'],
 		expected: 'the name of a binary field, or a web address',
@@ -98,8 +97,8 @@ export function readImageRefs(
 	return refs;
 }
 
-/** A path, or an address of another kind: nobody gives a binary field such a name. */
-const LIKE_ADDRESS = /^([a-z]+:\/)?\/|^www\./i;
+/** A path, or an address of another kind or without https: nobody gives a binary field such a name. */
+const LIKE_ADDRESS = /^([a-z]+:\/)?\/|^www\.|^[\w-]+(\.[\w-]+)+(:\d+)?\//i;
 
 /** What a reference to an image is made of beside its kind, for an error. */
 function shownRef({ kind, ...named }: ImageRef): unknown {

@@ -68,7 +68,7 @@ async function fail(place: Place, node: NodeName, settings: Settings) {
 	const json = isGetting ? await submitted(prompt) : {};
 	bench.gateway.setFaults(faults);
 	const own = parametersOf(node, prompt);
-	const file = node === 'imageEdit' ? { imageUrl: `${source}/one.png` } : {};
+	const file = node === 'imageEdit' ? { images: `${source}/one.png` } : {};
 	const workflow = workflowOf(node, { ...own, ...file, ...parameters }, settings);
 	const credential = { baseUrl: bench.gateway.url, apiKey: key };
 	const host = key === undefined ? bench.host : await hostFor(credential);
@@ -158,7 +158,7 @@ describe('an agent reads first', () => {
 		const isGetting = node === 'imageWait' || node === 'imageTask';
 		const task = isGetting ? { taskId: String((await submitted(prompt)).taskId) } : {};
 		bench.gateway.setFaults(faults);
-		const file = node === 'imageEdit' ? { imageUrl: `${source}/one.png` } : {};
+		const file = node === 'imageEdit' ? { images: `${source}/one.png` } : {};
 		const own = { ...parametersOf(node, prompt), ...task, ...file, ...withInput(parameters) };
 		const credential = { baseUrl: bench.gateway.url, apiKey: key };
 		const host = key === undefined ? bench.host : await hostFor(credential);

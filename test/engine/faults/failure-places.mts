@@ -56,7 +56,7 @@ const withOptions = (options: object): Pick<Place, 'parameters'> => ({ parameter
 const badKey = { key: '<API_KEY>' };
 const badSetting = withOptions({ concurrency: 'many' });
 const badSize = withOptions({ parametersByName: { parameter: [{ name: 'size', value: '1x1' }] } });
-const badSource = { imageSource: 'url', imageUrl: 'http://127.0.0.1:9/missing.png' };
+const badSource = { images: 'http://127.0.0.1:9/missing.png' };
 const unknown = { faults: [...fails('submit', 500), ...fails('message', 500)] };
 const failed = { prompt: `${PROMPT} [fail]` };
 const slow = { prompt: `${PROMPT} [slow 999]` };
@@ -105,7 +105,7 @@ export function parametersOf(node: NodeName, prompt: string): Record<string, unk
 	if (node === 'message') return { model: 'reason-large', prompt, maxTokens: 500 };
 	if (node === 'imageTask' || node === 'imageWait') return {};
 	const request = { model: byName(MODEL), prompt, mode: 'wait' };
-	return node === 'imageEdit' ? { ...request, imageSource: 'url' } : request;
+	return request;
 }
 
 /** All facts of a failed item, as its details have them. */

@@ -40,7 +40,7 @@ async function edit(to: Host, items: Given[], parameters: Record<string, unknown
 const hostAt = async (baseUrl: string, binaryMode: 'memory' | 'filesystem' = 'filesystem') =>
 	await hostFor({ baseUrl, apiKey: KEY }, { binaryMode, extraNodeTypes: filesNode });
 
-const NO_FILE = "'Input Binary Field' must be the name of a binary field, or a file";
+const NO_FILE = "'Images' must be the name of a binary field, or a file";
 
 describe('files', () => {
 	let tap: Tap;
@@ -75,7 +75,7 @@ describe('files', () => {
 
 	describe('named by an expression', () => {
 		const named = async (expression: string, item: Given = one) =>
-			await edit(host, [item], { imageBinaryProperty: expression });
+			await edit(host, [item], { images: expression });
 		const images = async () => (await sent()).filter(([name]) => name === 'image');
 		const foxPart = ['image', { name: 'fox.png', type: 'image/png', bytes: TINY_PNG }];
 
@@ -112,7 +112,7 @@ describe('files', () => {
 		test.each([
 			['={{ { mimeType: "image/png" } }}', NO_FILE],
 			['={{ { mimeType: "image/png", data: 7 } }}', NO_FILE],
-			['={{ null }}', "'Input Binary Field' is empty"],
+			['={{ null }}', "'Images' is empty"],
 		])('%s is refused in words', async (expression, message) => {
 			expect(errorOf(await named(expression)).message).toBe(message);
 			expect(tap.requests).toHaveLength(0);

@@ -121,7 +121,7 @@ describe.each(NAMES)('through %s', (name) => {
 test('through llmops two images and a mask arrive as they were sent', async () => {
 	const result = await run(['llmops', 'images'], 'imageEdit', {
 		prompt: 'at night',
-		imageBinaryProperty: 'data, other',
+		images: 'data, other',
 		options: { checkLimits: false, mask: 'other' },
 	});
 	expectOneImage(result);

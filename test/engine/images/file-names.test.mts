@@ -88,8 +88,7 @@ test('Image Edit, Image Wait and Image Task use the option too, also for several
 		'imageEdit',
 		{
 			prompt: 'Make it night',
-			imageSource: 'url',
-			imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+			images: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 			options: { fileName: 'Night' },
 		},
 		[{}, {}],

@@ -91,7 +91,7 @@ describe('the form', () => {
 		const to = await hostAt(tap.url, 'memory', { imageFieldName: 'image[]' });
 		const result = await edit(to, [{ files }], {
 			prompt: 'make it “night” — 夜 🌙; filename="x"',
-			imageBinaryProperty: ' b, a ',
+			images: ' b, a ',
 			modelParameters: {
 				mappingMode: 'defineBelow',
 				value: { size: '1024x1024', quality: '', strength: 0.5, 'f"x': true },
@@ -137,8 +137,8 @@ describe('the form', () => {
 			unnamed: { bytes },
 			path: { bytes, fileName: '../../etc/passwd', mimeType: 'image/png' },
 		};
-		const imageBinaryProperty = Object.keys(files).join();
-		await edit(await hostAt(tap.url), [{ files }], { imageBinaryProperty });
+		const images = Object.keys(files).join();
+		await edit(await hostAt(tap.url), [{ files }], { images });
 		const parts = (await partsOf(tap.posts[0]!)).slice(-4);
 		expect(parts).toEqual(
 			['fox.png', 'fox.png', 'image.png', 'passwd.png'].map((name) => [
@@ -172,16 +172,16 @@ describe('an edit as JSON', () => {
 		[
 			'json',
 			'image',
-			{ imageBinaryProperty: 'data, other', options: { mask: 'mask' } },
+			{ images: 'data, other', options: { mask: 'mask' } },
 			EDITS,
 			{ image: [object(data(photo)), object(data(other))], mask: object(data(mask)) },
 		],
-		['json', 'images', { imageSource: 'url', imageUrl: URL }, EDITS, { images: object(URL) }],
+		['json', 'images', { images: URL }, EDITS, { images: object(URL) }],
 		[
 			'images',
 			'image',
 			{
-				imageBinaryProperty: `data, ${URL}, file-abcDEF123, other`,
+				images: `data, ${URL}, file-abcDEF123, other`,
 				options: { mask: 'file-mask0001' },
 			},
 			EDITS,
@@ -200,7 +200,7 @@ describe('an edit as JSON', () => {
 		[
 			'generations',
 			'image_urls',
-			{ imageSource: 'url', imageUrl: [URL, data(photo)], options: { mask: `${URL}?mask` } },
+			{ images: [URL, data(photo)], options: { mask: `${URL}?mask` } },
 			GENERATIONS,
 			{ image_urls: [URL, data(photo)], mask: `${URL}?mask` },
 		],
@@ -298,8 +298,8 @@ describe('what comes out', () => {
 const publishedImage = async () => String((await edit(host, [one])).json(NODE)[0]!.url);
 
 describe('an image from an address', () => {
-	const from = async (imageUrl: string, options: object = {}) =>
-		await edit(host, [{}], { imageSource: 'url', imageUrl, options });
+	const from = async (address: unknown, options: object = {}) =>
+		await edit(host, [{}], { images: address, options });
 
 	test('comes from another host, which is shown no key', async () => {
 		const bytes = picture('far', 100_000);
@@ -327,19 +327,32 @@ describe('an image from an address', () => {
 			}),
 		);
 		const inline = `data:image/jpeg;base64,${JPEG.toString('base64')}`;
-		await from(`={{ ["${other.url}/a.png", "${inline}", "${other.url}/bbbbbb.png"] }}`);
-		expect(received()[0]!.files.map(({ size, mimeType }) => [size, mimeType])).toEqual([
-			[picture('/a.png').length, 'image/png'],
-			[JPEG.length, 'image/jpeg'],
-			[picture('/bbbbbb.png').length, 'image/png'],
-		]);
+		const given = [`${other.url}/a.png`, inline, inline, `${other.url}/bbbbbb.png`];
+		for (const images of [
+			given,
+			given.join(),
+			given.join('\n'),
+			`={{ ${JSON.stringify(given)} }}`,
+		]) {
+			await from(images);
+			expect(
+				received()
+					.at(-1)!
+					.files.map(({ size, mimeType }) => [size, mimeType]),
+			).toEqual([
+				[picture('/a.png').length, 'image/png'],
+				[JPEG.length, 'image/jpeg'],
+				[JPEG.length, 'image/jpeg'],
+				[picture('/bbbbbb.png').length, 'image/png'],
+			]);
+		}
 	});
 
 	test('the mask comes from an address too, or from a field beside an address', async () => {
 		const image = await publishedImage();
 		const files = { area: { bytes: picture('area') } };
 		for (const mask of [` ${image}`, 'area', '={{ $binary.area }}']) {
-			const parameters = { imageSource: 'url', imageUrl: image, options: { mask } };
+			const parameters = { images: image, options: { mask } };
 			const result = await edit(host, [{ files }], parameters);
 			expect(result.error).toBeUndefined();
 			const sent = received().at(-1)!.files;
@@ -349,8 +362,8 @@ describe('an image from an address', () => {
 
 	test('may be the image itself, and the mask too: Base64 in lines, in the alphabet of addresses', async () => {
 		const base64 = picture('inline').toString('base64url');
-		const imageUrl = `  ${base64.replace(/(.{76})/g, '$1\n')}\n`;
-		const result = await from(imageUrl, { mask: imageUrl });
+		const address = `  ${base64.replace(/(.{76})/g, '$1\n')}\n`;
+		const result = await from(address, { mask: address });
 		expect(result.error).toBeUndefined();
 		const sha256 = createHash('sha256').update(picture('inline')).digest('hex');
 		expect(received()[0]!.files).toMatchObject(
@@ -362,12 +375,13 @@ describe('an image from an address', () => {
 
 	test.each([
 		['is not an image', `data:image/svg+xml;utf8,<svg xmlns="http://www.w3.org/2000/svg"></svg>`],
-		['must be a web address', '={{ [1, {}] }}'],
-		['must be a web address', 'file:///etc/passwd'],
+		['must be the name of a binary field', '={{ [{}] }}'],
+		['must be the name of a binary field, a web address', 'file:///etc/passwd'],
+		['must be the name of a binary field, a web address', 'cdn.example.com/a.png'],
 		['names 101 images', 'https://h.example/a.png\n'.repeat(101)],
-	])('what %s is refused', async (problem, imageUrl) => {
-		const error = errorOf(await from(imageUrl));
-		expect(error.message).toMatch(new RegExp(`'Image URL' ${problem}`));
+	])('what %s is refused', async (problem, address) => {
+		const error = errorOf(await from(address));
+		expect(error.message).toMatch(new RegExp(`'Images' ${problem}`));
 		expect(error.description).toContain('Nothing was sent');
 		expect(gateway.count('any')).toBe(0);
 	});
@@ -384,8 +398,7 @@ describe('an image from an address', () => {
 			host,
 			Array.from({ length: 12 }, () => ({})),
 			{
-				imageSource: 'url',
-				imageUrl: `=${other.url}/{{ $itemIndex % 3 === 1 ? "page" : "fox.png" }}`,
+				images: `=${other.url}/{{ $itemIndex % 3 === 1 ? "page" : "fox.png" }}`,
 				prompt: '={{ "edit " + $itemIndex }}',
 			},
 			{ onError: 'continueRegularOutput' },
@@ -456,7 +469,7 @@ describe('before anything is sent', () => {
 		[
 			'a field that every object has',
 			one,
-			{ imageBinaryProperty: inThird('constructor, data') },
+			{ images: inThird('constructor, data') },
 			/no binary field 'constructor'/,
 		],
 	])('%s in item 3 of 5: nothing is paid', async (_, third, more, message) => {
@@ -475,7 +488,7 @@ describe('before anything is sent', () => {
 
 	test('the only image is taken, whatever its field is called, and a hint says so', async () => {
 		const files = { Your_photo: { bytes: picture('me'), mimeType: 'image/png' }, notes: text };
-		const result = await edit(host, [{ files }], { imageBinaryProperty: 'Your photo' });
+		const result = await edit(host, [{ files }], { images: 'Your photo' });
 		expect(result.error).toBeUndefined();
 		expect(received()[0]!.files[0]!.size).toBe(picture('me').length);
 		expect(result.hints(NODE).map(({ message }) => message)).toContain(
@@ -597,22 +610,21 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 			{ taskId: expect.any(String), taskType: 'edit' },
 		],
 	] as const)('%s', async (_, mode, fault, error, details) => {
-		const imageUrl = await publishedImage();
+		const address = await publishedImage();
 		gateway.setFaults([{ call: 'download', kind: 'status', status: 404, after: 1 }, fault]);
 		const options = { pollInterval: 1, maxWait: 2 };
-		const parameters = { imageSource: 'url', imageUrl, mode, options };
+		const parameters = { images: address, mode, options };
 		const result = await edit(host, [{}], parameters, RETRY);
 		expect(gateway.paid).toBe(2);
 		expect(result.json(NODE)).toMatchObject([{ error: expect.stringMatching(error), details }]);
 	});
 
 	test('the task of another item still comes out where the rest exceeds the budget', async () => {
-		const imageUrl = await publishedImage();
+		const address = await publishedImage();
 		gateway.setFaults([{ call: 'download', kind: 'status', status: 404, times: 1 }]);
 		const parameters = {
 			mode: 'submit',
-			imageSource: 'url',
-			imageUrl: `=${imageUrl}?of={{ $itemIndex }}`,
+			images: `=${address}?of={{ $itemIndex }}`,
 			prompt: '={{ "edit " + $itemIndex }}',
 			options: { budget: 0.05, n: '={{ 2 - $itemIndex }}' },
 		};
@@ -666,8 +678,8 @@ const COMBINED = { binaryMode: 'combined' } as N8n.IWorkflowSettings;
 
 test.each(['data', '_files.data', '={{ $json._files.data }}'])(
 	'where n8n keeps files in the JSON, the file in %s is edited',
-	async (imageBinaryProperty) => {
-		const parameters = { ...basics, imageBinaryProperty, options: noLimits };
+	async (images) => {
+		const parameters = { ...basics, images, options: noLimits };
 		const steps = [{ type: 'imageEdit', parameters }];
 		const result = await runChain(host, [one], steps, { settings: COMBINED });
 		expect(result.error).toBeUndefined();

@@ -179,7 +179,7 @@ describe('a limit for the images of an edit', () => {
 	test('their size, and the format that another name hides, of the second of two', async () => {
 		const files = { data: png, b: { ...jpeg, fileName: 'fox.png', mimeType: 'image/png' } };
 		expectRefused(
-			await edit('strict', files, { imageBinaryProperty: 'data,b' }),
+			await edit('strict', files, { images: 'data,b' }),
 			'strict',
 			'The size of fox.jpg is 1.50 MB; allowed: at most 1 MB',
 			'The format of fox.jpg is image/jpeg; allowed: PNG',
@@ -194,7 +194,7 @@ describe('a limit for the images of an edit', () => {
 		);
 		const imageUrl = Array.from({ length: 60 }, (_, index) => `${photos.url}/${index}`).join('\n');
 		const violation = 'The number of images to edit is 60; allowed: at most 2';
-		expectRefused(await edit('strict', {}, { imageSource: 'url', imageUrl }), 'strict', violation);
+		expectRefused(await edit('strict', {}, { images: imageUrl }), 'strict', violation);
 		expect(photos.requests).toEqual([]);
 	});
 

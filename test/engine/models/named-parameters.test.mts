@@ -126,8 +126,7 @@ test.each<[string, Row[], RegExp]>([
 
 const PHOTO = {
 	prompt: 'Make it night',
-	imageSource: 'url',
-	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	images: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 };
 
 test('a text with the name of the image to edit is refused', async () => {

@@ -42,8 +42,7 @@ async function edit(budget: number, names: string[], settings: Settings = GO_ON)
 	);
 	const parameters = {
 		prompt: '={{ $json.name }}',
-		imageSource: 'url',
-		imageUrl: `={{ "${url}/" + $json.name + ".png" }}`,
+		images: `={{ "${url}/" + $json.name + ".png" }}`,
 		download: false,
 		options: { budget },
 	};

@@ -316,7 +316,7 @@ test('images inside the response come out even if the next try cannot prepare th
 		response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
 	});
 	const host = await hostFor({ baseUrl: own.url });
-	const parameters = { imageSource: 'url', imageUrl: '={{ $json.source }}', ...PROMPT };
+	const parameters = { images: '={{ $json.source }}', ...PROMPT };
 	const options = { ...PROMPT.options, addSummary: true };
 	const workflow = workflowOf(
 		'imageEdit',

@@ -93,7 +93,7 @@ const NODES: Record<string, [NodeName, Record<string, unknown>]> = {
 	wait: ['imageGeneration', { mode: 'wait', ...options({ pollInterval: 1 }) }],
 	submit: ['imageGeneration', { mode: 'submit' }],
 	edit: ['imageEdit', { mode: 'sync' }],
-	editOfUrl: ['imageEdit', { mode: 'sync', imageSource: 'url' }],
+	editOfUrl: ['imageEdit', { mode: 'sync' }],
 	message: ['message', { model: 'reason-large' }],
 	form: [
 		'imageGeneration',
@@ -307,7 +307,7 @@ function setUp(node: string, happened: string[]) {
 		return name === 'edit' ? { json, binary: structuredClone(file) } : { json };
 	});
 	const prompt = `={{ $json.prompt }}${prompts === 'random' ? ' {{ Math.random() }}' : ''}`;
-	const source = name === 'editOfUrl' ? { imageUrl: `${server.url}/source.png` } : {};
+	const source = name === 'editOfUrl' ? { images: `${server.url}/source.png` } : {};
 	// The first fault is for the first of equal items.
 	const inOrder = prompts === 'equal' ? { concurrency: 1 } : {};
 	const parametersOf = ({ parameters = {} }: Change) => ({

@@ -313,7 +313,7 @@ test("the fields under 'Gateway Settings' have no effect while it is off", async
 	});
 	const imageUrl = `data:image/png;base64,${TINY_PNG.toString('base64')}`;
 	const options = { checkLimits: false };
-	const image = { prompt: 'a fox', mode: 'submit', imageSource: 'url', imageUrl, options };
+	const image = { prompt: 'a fox', mode: 'submit', images: imageUrl, options };
 	await host.run(workflowOf('imageGeneration', image));
 	await host.run(workflowOf('imageEdit', image));
 	await host.run(workflowOf('message', { model: 'm', prompt: 'hello' }));
@@ -394,7 +394,7 @@ describe('the key, and the value of an additional header', () => {
 		imageTask: { taskId: 'task_1' },
 		imageWait: { taskId: 'task_1', maxWait: 1 },
 		message: { model: 'reason-large', prompt: 'hello' },
-		imageEdit: { prompt: 'a fox', imageSource: 'url', imageUrl: '={{ $json.source }}' },
+		imageEdit: { prompt: 'a fox', images: '={{ $json.source }}' },
 		mediaModels: {},
 	};
 	for (const [node, parameters] of Object.entries(PARAMETERS)) {

@@ -138,7 +138,7 @@ async function openHosts(): Promise<Hosts> {
 const sync = { prompt: 'a fox', mode: 'sync' };
 const wait = { prompt: 'a fox', mode: 'wait', options: { checkLimits: false } };
 const hello = { model: 'm', prompt: 'hello' };
-const from = (imageUrl: string) => ({ imageSource: 'url', imageUrl });
+const from = (imageUrl: string) => ({ images: imageUrl });
 
 // prettier-ignore
 const REQUESTS: Array<[request: string, runs: Run[], carried: Carried]> = [

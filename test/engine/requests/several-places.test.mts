@@ -98,8 +98,7 @@ test('the response format of the form and that of the options must be the same',
 const edited = () => ({
 	model: byName(MODEL),
 	prompt: 'Make it night',
-	imageSource: 'url',
-	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	images: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 	download: false,
 });
 

@@ -38,14 +38,12 @@ const BESIDE: Record<string, IDataObject> = {
 	display: { thinking: 'adaptive' },
 	format: { simplify: false },
 	images: { input: 'image' },
-	imageBinaryProperty: { imageSource: 'binary' },
 	parkAfter: { options: { surviveRestarts: true } },
 };
 
 const EDIT = {
 	prompt: 'an owl',
-	imageSource: 'url',
-	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	images: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 };
 
 /** What each node needs besides the field under test. */

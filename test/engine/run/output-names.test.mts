@@ -85,7 +85,7 @@ async function itemsWith(body: object, node: NodeName, parameters: object): Prom
 		}),
 	);
 	const host = await hostFor({ baseUrl: server.url });
-	const source = { imageSource: 'url', imageUrl: `${server.url}/1.png` };
+	const source = { images: `${server.url}/1.png` };
 	const result = await host.run(workflowOf(node, { ...source, ...parameters }));
 	expect(result.error).toBeUndefined();
 	return result.json(NODE);
@@ -97,7 +97,7 @@ const TASK = { taskId: 'task_1', taskType: 'generation' };
 test.each(['imageGeneration', 'imageEdit'] as const)('%s', async (node) => {
 	const declared = outputOf(node);
 	const imageUrl = `data:image/png;base64,${TINY_PNG.toString('base64')}`;
-	const all = { ...SIZE, imageSource: 'url', imageUrl };
+	const all = { ...SIZE, images: imageUrl };
 	const items = await itemsOf(['sync', 'wait', 'submit'].map((mode) => [node, { ...all, mode }]));
 	items.push(...(await itemsWith(DETAILS, node, BY_NAME)));
 	items.push(...(await itemsWith(ADDRESS, node, { ...BY_NAME, mode: 'submit' })));

@@ -56,8 +56,7 @@ const WAIT = { pollInterval: 2, maxWait: 100_000 };
 const MESSAGE = { model: 'reason-large', prompt: 'hello' };
 const EDIT = {
 	prompt: 'a fox',
-	imageSource: 'url',
-	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	images: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 };
 
 const MOMENTS: Moment[] = [

@@ -10,7 +10,7 @@ const PROMPT = '={{ $json.prompt }}';
 const ITEMS = [{ prompt: 'a fox' }, { prompt: 'an owl' }, { prompt: 'a hare' }];
 const PARAMETERS: Record<NodeName, IDataObject> = {
 	imageGeneration: { prompt: PROMPT },
-	imageEdit: { prompt: PROMPT, imageSource: 'url', imageUrl: 'http://127.0.0.1:9/one.png' },
+	imageEdit: { prompt: PROMPT, images: 'http://127.0.0.1:9/one.png' },
 	imageTask: { taskId: 'task_1' },
 	imageWait: { taskId: 'task_1' },
 	mediaModels: {},

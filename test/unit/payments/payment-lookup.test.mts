@@ -200,7 +200,7 @@ test.each([
 /** Every field of a node that pays says whether it is part of the request: here stand all of them. */
 const SHAPING = {
 	ImageGeneration: ['model', 'modelParameters', 'prompt', 'extraFields', 'parametersByName'],
-	ImageEdit: ['extraFiles', 'imageBinaryProperty', 'imageSource', 'imageUrl'],
+	ImageEdit: ['extraFiles', 'images'],
 	Message: ['budgetTokens', 'display', 'effort', 'extraFields', 'history', 'images', 'input'],
 };
 SHAPING.ImageEdit.push('mask', ...SHAPING.ImageGeneration);

@@ -143,13 +143,12 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 function fileOfItem({ editFrom, fileShift }: Flow): IDataObject {
 	if (editFrom === 'binary') return {};
 	const address = `={{ $json.sources }}{{ ($json.file + ${fileShift}) % 3 }}/one.png`;
-	return { imageSource: 'url', imageUrl: address };
+	return { images: address };
 }
 
 /** A tool has no input item whose file it could take. */
 const fileByAddress = {
-	imageSource: 'url',
-	imageUrl:
+	images:
 		'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
 };
 
