@@ -61,7 +61,7 @@ test('a stream that has ended before it is read is a lost connection', async () 
 
 test.each([
 	['a source image', true, 'its server took longer than 0.02 s', 1],
-	['a finished image', false, 'the connection timed out', 6],
+	['a finished image', false, 'the request timed out', 6],
 ])('%s that does not come in time', async (_, isInput, message, tries) => {
 	const never = async (signal: AbortSignal) =>
 		await new Promise<never>((_resolve, reject) => {
