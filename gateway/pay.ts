@@ -4,7 +4,6 @@ import {
 	clearer,
 	refusedLater,
 	stoppedProblem,
-	unrecorded,
 	unusableProblem,
 	withTaskId,
 } from './errors/paymentErrors';
@@ -52,7 +51,7 @@ const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
  *
  * @param read reads the receipt in a response; undefined if it contains nothing usable
  * @throws GatewayError, with the code `outcomeUnknown` if the request may have been charged; RunEnded if
- *   the run ends before: then the request stays begun; what the journal throws
+ *   the run ends before: then the request stays begun
  */
 export async function pay<Key, R>(
 	payer: Payer,
@@ -70,20 +69,6 @@ export async function pay<Key, R>(
 	return await payment.finally(() => running.delete(key));
 }
 
-/** Writes to the journal, and tells what the journal itself has thrown: no attempt is sent after it. */
-function openRecorder() {
-	const thrown = new Set<unknown>();
-	const record = (write: () => void): void => {
-		try {
-			write();
-		} catch (error) {
-			thrown.add(error);
-			throw error as Error;
-		}
-	};
-	return { record, thrown };
-}
-
 async function payOnce<Key, R>(
 	{ client, sendOnce, requests, idempotencyHeader = '' }: Sender,
 	journal: Journal<Key, R>,
@@ -99,18 +84,17 @@ async function payOnce<Key, R>(
 	/** The problem of an earlier attempt that may have been charged, whatever becomes of the later ones. */
 	let unclear: Problem | undefined = before?.problem;
 	let isInProgress = false;
-	const { record, thrown } = openRecorder();
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
 	const attempt: SendOnce = async (...args) => {
 		const pending = () => clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.()));
-		record(() => journal.begin(key, pending));
+		journal.begin(key, pending);
 		isInProgress = true;
 		const outcome = withLocationOnly(await sendOnce(...args), plan.call);
 		isInProgress = false;
 		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
 			unclear = clearer(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
-		else if (unclear === undefined) record(() => journal.settle(key, { charged: 'no' }));
+		else if (unclear === undefined) journal.settle(key, { charged: 'no' });
 		return outcome;
 	};
 	let receipt: R | undefined;
@@ -123,8 +107,7 @@ async function payOnce<Key, R>(
 			const mayBeCharged = isInProgress || unclear !== undefined;
 			throw new RunEnded(error.message, mayBeCharged ? 'maybe' : 'no') as Error;
 		}
-		const failure = thrown.has(error) ? unrecorded(error) : error;
-		const problem = unknownProblem(plan, failure, unclear);
+		const problem = unknownProblem(plan, error, unclear);
 		if (problem === undefined) throw error as Error;
 		journal.settle(key, { charged: 'maybe', problem });
 		throw unknownOutcome(problem);

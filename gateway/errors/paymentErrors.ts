@@ -1,5 +1,5 @@
 import { namedAddresses } from '../../util/httpAddresses';
-import { GatewayError, type Problem } from '../protocol/gatewayError';
+import type { Problem } from '../protocol/gatewayError';
 import type { GoodResponse } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { errorIn } from '../responses/errorBody';
@@ -40,13 +40,6 @@ export const refusedLater = (refusal: Problem, unclear: Problem): Problem => ({
 	...unclear,
 	description: `${unclear.description} The last attempt failed: ${refusal.message}. ${refusal.description}`,
 });
-
-/** The error of an attempt that the journal couldn't record. @param error of the journal */
-export const unrecorded = (error: unknown): GatewayError =>
-	new GatewayError({
-		message: error instanceof Error ? error.message : "it couldn't be recorded",
-		description: "It wasn't sent.",
-	});
 
 /** The problem of a successful response without an image, task ID or message. */
 export function unusableProblem(

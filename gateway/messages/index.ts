@@ -23,6 +23,6 @@ export {
 export { type ChatRequest, Messenger } from './messenger';
 export { responseHint } from './responseHint';
 export { continueTurns } from './sentTurns';
-export type { ChatNotes } from './thinkingHistory';
+export type { StoredTurn } from './thinkingHistory';
 export { toolChoiceField, toolFields } from './toolFields';
 export { type WireNames, withOwnNames } from './wireNames';

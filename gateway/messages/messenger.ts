@@ -14,7 +14,7 @@ import type { Conversation } from './chat';
 import { readChatResponse, type ChatResponse } from './chatResponse';
 import { hintsOf, planMessage, type MessageSettings } from './message';
 import { readStreamedResponse } from './streamedResponse';
-import { isReplaced, keepTurn, noteFailure, restoreTurns, type ChatNotes } from './thinkingHistory';
+import { keepTurn, restoreTurns, type StoredTurn } from './thinkingHistory';
 
 /** What a chat needs of its run's gateway. */
 interface ChatGateway {
@@ -24,8 +24,11 @@ interface ChatGateway {
 	isStopped(): boolean;
 }
 
-/** How long a person in a chat waits for a message that is refused: a fallback model may answer. */
-const PATIENCE_MS = 30_000;
+/**
+ * How long a person in a chat waits for a message that is refused: a fallback model may answer, and this
+ * one is asked again at each of its turns.
+ */
+const PATIENCE_MS = 10_000;
 
 /** How the response to a message arrives. */
 interface MessageCall {
@@ -47,12 +50,12 @@ export class Messenger {
 	private readonly closing = new AbortController();
 
 	/**
-	 * @param notes what earlier messages have left; they outlive the model
+	 * @param stored the turns that must go back unchanged; they outlive the model
 	 * @param addHint shows a hint to the user once
 	 */
 	constructor(
 		private readonly gateway: ChatGateway,
-		private readonly notes: ChatNotes,
+		private readonly stored: StoredTurn[],
 		private readonly addHint: (hint: string) => void,
 	) {}
 
@@ -64,21 +67,16 @@ export class Messenger {
 	 *   execution was stopped
 	 */
 	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse & { bill: Bill }> {
-		const { gateway, notes } = this;
+		const { gateway, stored } = this;
 		const { id: account, withoutKeyInContent } = gateway.account;
 		const model = digestOf([account, request.model]);
-		const turns = restoreTurns(notes.turns, request.messages, model);
+		const turns = restoreTurns(stored, request.messages, model);
 		const message = { ...request, messages: turns };
-		// A fallback model that has gone on for this one is there again.
-		const patienceMs = isReplaced(notes, request.messages) ? 0 : PATIENCE_MS;
-		const plan = { ...planMessage(message), patienceMs };
+		const plan = { ...planMessage(message), patienceMs: PATIENCE_MS };
 		hintsOf(message).forEach(this.addHint);
-		const { body, bill } = await this.request(plan, call).catch((error: unknown) => {
-			noteFailure(notes, request.messages);
-			throw error as Error;
-		});
+		const { body, bill } = await this.request(plan, call);
 		const response = readChatResponse(body, digestOf([plan.body, body]));
-		keepTurn(notes.turns, { model, turns, blocks: response.content, ids: response.callIds });
+		keepTurn(stored, { model, turns, blocks: response.content, ids: response.callIds });
 		if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
 		// From the whole text, because a key may be split across several blocks.
 		const parts = response.parts.map((part) =>

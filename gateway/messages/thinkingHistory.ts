@@ -20,36 +20,6 @@ export interface StoredTurn {
 	blocks: JsonObject[];
 }
 
-/** What the messages of a chat leave for the later ones. */
-export interface ChatNotes {
-	/** The turns that must go back unchanged. */
-	turns: StoredTurn[];
-	/** The digests of the latest conversations whose message has failed: a fallback model may go on with them. */
-	failed?: string[];
-}
-
-/** More conversations than are in progress at a time. */
-const MOST_FAILED = 100;
-
-/** Notes that the message of a conversation has failed. */
-export function noteFailure(notes: ChatNotes, turns: ChatTurn[]): void {
-	const failed = [...(notes.failed ?? []), ...historiesOf(turns).slice(-1)];
-	notes.failed = failed.slice(-MOST_FAILED);
-}
-
-/**
- * Whether another model has gone on for this one: a message of the conversation has failed, which now ends
- * with results of calls that this model hasn't made. A fallback model gets such calls too, but later.
- */
-export function isReplaced({ turns: stored, failed = [] }: ChatNotes, turns: ChatTurn[]): boolean {
-	if (failed.length === 0) return false;
-	const own = new Set(stored.flatMap(({ ids }) => ids));
-	const results = turns.at(-1)?.content.filter(isToolResult) ?? [];
-	if (results.every(({ tool_use_id: id }) => own.has(String(id)))) return false;
-	const earlier = historiesOf(turns).slice(0, -1);
-	return earlier.some((history) => failed.includes(history));
-}
-
 /** In characters of JSON, because the turns are stored with the execution. */
 const MOST_STORED = 8_000_000;
 

@@ -10,10 +10,10 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
 import {
-	type ChatNotes,
 	isThinkingOff,
 	type MessageSettings,
 	Messenger,
+	type StoredTurn,
 } from '../../gateway/messages';
 import {
 	extraMessageFields,
@@ -34,9 +34,7 @@ import { addHints, openRun } from '../shared/run/runContext';
 import { withCompleteMessages, type AdaptedModel } from './completeMessages';
 import { GatewayChatModel } from './gatewayChatModel';
 
-const NOTES = 'mediaGatewayChatNotes';
-/** Where an execution that was stored before there were notes has its turns. */
-type OlderNotes = { mediaGatewayChat: ChatNotes['turns'] };
+const STORED_TURNS = 'mediaGatewayChat';
 
 export class LmChatMediaGateway implements INodeType {
 	description: INodeTypeDescription = {
@@ -87,7 +85,7 @@ export class LmChatMediaGateway implements INodeType {
 			run.hints.add(hint);
 		};
 		if (hasOtherModels(context)) addHint(ONE_MODEL);
-		const messenger = new Messenger(run.gateway, notesIn(context), addHint);
+		const messenger = new Messenger(run.gateway, storedTurns(context), addHint);
 		const { getParametersJsonSchema: schemaOf } = sdk;
 		const model = new GatewayChatModel({ run, settings, messenger, schemaOf, itemIndex });
 		// The SDK may have the types of another n8n version.
@@ -147,12 +145,12 @@ function hasOtherModels(context: IExecuteFunctions): boolean {
 }
 
 /**
- * What earlier messages have left. It is stored with the execution, because an agent of n8n 2 creates a
+ * The turns of earlier messages. They are stored with the execution, because an agent of n8n 2 creates a
  * new model after every round of tools.
  */
-function notesIn(context: IExecuteFunctions): ChatNotes {
-	const store = context.getContext('node') as Partial<{ [NOTES]: ChatNotes } & OlderNotes>;
-	return (store[NOTES] ??= { turns: store.mediaGatewayChat ?? [] });
+function storedTurns(context: IExecuteFunctions): StoredTurn[] {
+	const store = context.getContext('node') as { [STORED_TURNS]?: StoredTurn[] };
+	return (store[STORED_TURNS] ??= []);
 }
 
 /** Loads the SDK on first use: an n8n without it must still load the other nodes. */

@@ -82,7 +82,7 @@ test('a response that is larger than any image may have been charged', async () 
 
 test.each([
 	['a source image', true, 'its server took longer than 0.02 s', 1],
-	['a finished image', false, 'the connection timed out', 6],
+	['a finished image', false, 'the request timed out', 6],
 ])('%s that does not come in time', async (_, isInput, message, tries) => {
 	const never = async (signal: AbortSignal) =>
 		await new Promise<never>((_resolve, reject) => {

@@ -134,8 +134,6 @@ const BYTES: Shape[] = [(text) => [bytesOf(text), text]];
 
 /** What takes other things, or reads a text where it lies inside of another. */
 const OTHERS: Record<string, Shape[]> = {
-	isReplaced: [(text) => [{ turns: [], failed: [text] }, turnOf(text)]],
-	noteFailure: [(text) => [{ turns: [] }, turnOf(text)]],
 	checkModel: [
 		(text) => [
 			{ parameters: { size: [text] }, billing: {} },
