@@ -42,7 +42,6 @@ const BESIDE: Record<string, IDataObject> = {
 	imageBinaryProperty: { imageSource: 'binary' },
 	messagesJson: { input: 'json' },
 	jsonField: { options: { outputJson: true } },
-	parkAfter: { options: { surviveRestarts: true } },
 };
 
 const EDIT = {
