@@ -225,15 +225,13 @@ export class Gateway<Key = undefined> {
 	/**
 	 * Waits for a task, and gives back the wait with its end.
 	 *
-	 * @param limitMs a limit before the deadline, where the wait is continued later: the task is polled
-	 *   at least once, but with 0 not at all
 	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
 	 */
-	async waitFor<W extends WaitFor>(wait: W, limitMs?: number): Promise<TaskEnd<W>> {
+	async waitFor<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
 		const failed = failedAtOnce(wait.task);
 		if (failed !== undefined && wait.task.reason !== undefined) throw failed;
 		return await this.taskWaiter()
-			.wait(wait, limitMs)
+			.wait(wait)
 			.catch((error: unknown) => {
 				// It was called failed, without a reason, and its gateway doesn't keep it.
 				throw failed !== undefined && hasCode(error, 'taskLost') ? failed : (error as Error);

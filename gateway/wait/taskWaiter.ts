@@ -93,18 +93,15 @@ export class TaskWaiter {
 	}
 
 	/**
-	 * Waits for a task.
+	 * Waits for a task until its deadline.
 	 *
-	 * @param limitMs a limit before the deadline, where the wait is continued later: the task is polled
-	 *   at least once, but with 0 not at all
 	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
 	 */
-	async wait<W extends WaitFor>(wait: W, limitMs = Infinity): Promise<TaskEnd<W>> {
-		if (limitMs === 0) return { kind: 'open', wait, polled: false };
+	async wait<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
 		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
-		const maxMs = Math.min(leftMs, limitMs);
-		const poll = async (task: PolledTask) => await this.poller.wait(task, maxMs, ageOf(wait.task));
-		return await this.endOf(wait, poll, { key: String(limitMs), isLast: limitMs >= leftMs });
+		const age = ageOf(wait.task);
+		const poll = async (task: PolledTask) => await this.poller.wait(task, leftMs, age);
+		return await this.endOf(wait, poll, true);
 	}
 
 	/**
@@ -119,18 +116,17 @@ export class TaskWaiter {
 		const stalled = (this.stalled ??= this.untilStalled());
 		const poll = async (task: PolledTask) =>
 			(await Promise.race([this.pollUntilResult(task), stalled])) ?? STILL_OPEN;
-		const isLast = Date.now() >= wait.deadlineAt;
-		return await this.endOf(wait, poll, { key: 'check', isLast });
+		return await this.endOf(wait, poll, Date.now() >= wait.deadlineAt);
 	}
 
-	/** @param key the kind of wait, which items with the same task share */
+	/** @param isLast whether a task that is open then has passed its deadline */
 	private async endOf<W extends WaitFor>(
 		wait: W,
 		poll: (task: PolledTask) => Promise<WaitEnd>,
-		{ key, isLast }: { key: string; isLast: boolean },
+		isLast: boolean,
 	): Promise<TaskEnd<W>> {
 		const { context, waiting } = this;
-		const shared = `${taskKey(wait.task)} ${wait.maxWaitMs} ${key}`;
+		const shared = `${taskKey(wait.task)} ${wait.maxWaitMs}`;
 		const start = async () => {
 			const task = this.polledTask(wait);
 			return { task, ended: await poll(task) };

@@ -17,7 +17,7 @@ import { addHints, openRun } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
-import { readSuspendAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
+import { readIsStored, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { knownTaskItems, readFinishedImage } from '../shared/tasks/taskReference';
 import { readWait, waitForTasks } from '../shared/tasks/waitForTasks';
 
@@ -59,7 +59,6 @@ export class ImageWait implements INodeType {
 					'fileName',
 					'includeInputFields',
 					'oneItemPerRequest',
-					'parkAfter',
 					'requestsPerSecond',
 					'surviveRestarts',
 					'timeout',
@@ -112,7 +111,7 @@ async function waitForImages(
 	known: KnownItems,
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
-	const suspendAfterMs = readSuspendAfter(context, first);
+	const isStored = readIsStored(context, first);
 	const addSummary = readAddSummary(first);
 	const toOutput = hasSecondOutput(first);
 	const pollIntervalMs = first.milliseconds('pollInterval');
@@ -124,7 +123,7 @@ async function waitForImages(
 	};
 	try {
 		const count = context.getInputData().length;
-		const options = { toOutput, limitMs: suspendAfterMs, known };
+		const options = { toOutput, isStored, known };
 		const entries = await waitForTasks(run, count, read, options);
 		addHints(context, run.hints);
 		const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: [] };

@@ -212,7 +212,7 @@ if (missing) console.warn(missing);
 			const ids = await Promise.all([
 				createWorkflow('parked', {
 					maxWait: 400,
-					options: { surviveRestarts: true, parkAfter: 5 },
+					options: { surviveRestarts: true },
 				}),
 				createWorkflow('plain', { maxWait: 400 }),
 				createWorkflow('saved', { maxWait: 400 }, { saveExecutionProgress: true }),
@@ -268,7 +268,7 @@ if (missing) console.warn(missing);
 			for (const worker of queue.workers) if (!worker.runs) await worker.start();
 			const workflowId = await createWorkflow('awake', {
 				maxWait: 400,
-				options: { surviveRestarts: true, parkAfter: 0 },
+				options: { surviveRestarts: true },
 			});
 			const prompt = 'a whale [slow 200]';
 			await main.runWebhook('awake', { prompts: [prompt] });

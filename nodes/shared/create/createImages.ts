@@ -13,7 +13,7 @@ import { failedItems, isFailed } from '../run/nodeErrors';
 import { addHints, openRun } from '../run/runContext';
 import { finishRun, tellUser } from '../run/summary';
 import { openProgress } from '../suspend/progress';
-import { readSuspendAfter, suspend } from '../suspend/suspend';
+import { readIsStored, suspend } from '../suspend/suspend';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';
 import { readRequestFacts } from './imageRequest';
@@ -126,8 +126,7 @@ async function openBatch(
 	const { options } = first;
 	// Only tasks are waited for.
 	const mayHaveTasks = first.choice('mode', 'Mode', MODES) !== 'sync';
-	const suspendAfterMs = mayHaveTasks ? readSuspendAfter(context, first) : undefined;
-	const progress = suspendAfterMs === undefined ? undefined : openProgress(context);
+	const progress = mayHaveTasks && readIsStored(context, first) ? openProgress(context) : undefined;
 	const budget = new Budget(context, readBudget(options));
 	const run = await openRun(context, readLimits(first), {
 		journal: paymentLog,
@@ -139,7 +138,6 @@ async function openBatch(
 		budget,
 		checker: new Checker(run, builder.taskType),
 		paymentLog,
-		suspendAfterMs,
 		progress,
 		itemOfTask: new Map(),
 		waits: [],

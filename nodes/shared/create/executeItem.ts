@@ -117,8 +117,8 @@ async function recheckImages(
 ): Promise<PaymentResult> {
 	const { task } = paid;
 	if (task === undefined || !paymentLog.isReused(job.itemIndex)) return paid;
-	const waiting = run.gateway.waitFor(waitOf(paid, task, job), LONGEST_RECHECK_MS);
-	const now = await waiting.catch(() => undefined);
+	const wait = waitOf(paid, task, { ...job, maxWaitMs: LONGEST_RECHECK_MS });
+	const now = await run.gateway.waitFor(wait).catch(() => undefined);
 	// A gateway that forgets images one by one must not take along those that have come before.
 	const isWhole = now?.kind === 'finished' && now.state.images.length >= (paid.images?.length ?? 0);
 	return isWhole ? { ...paid, images: now.state.images } : paid;
@@ -138,7 +138,7 @@ const NOTHING_RECORDED = {
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
 async function finishTask(
-	{ run, paymentLog, suspendAfterMs, waits }: Batch,
+	{ run, paymentLog, progress, waits }: Batch,
 	paid: PaymentResult,
 	job: PaidJob | SendJob,
 ): Promise<PaymentResult | undefined> {
@@ -147,13 +147,15 @@ async function finishTask(
 	const { itemIndex } = job;
 	// An earlier try found no task or no image; this one polls again.
 	if (lost === true) paymentLog.update(itemIndex, { lost: false });
+	const wait = waitOf(paid, task, job);
+	// One that has failed at once with a reason is an error at once.
+	if (progress !== undefined && task.reason === undefined) {
+		waits[itemIndex] = wait;
+		return undefined;
+	}
 	try {
-		const result = await run.gateway.waitFor(waitOf(paid, task, job), suspendAfterMs);
-		if (result.kind === 'open') {
-			if (result.error !== undefined) throw result.error;
-			waits[itemIndex] = result.wait;
-			return undefined;
-		}
+		const result = await run.gateway.waitFor(wait);
+		if (result.kind === 'open') throw result.error as GatewayError;
 		const { status, images, created, usage, refusal } = result.state;
 		const told = { created, usage, refusal, ...laterBill(result.state, paid) };
 		return { task: { ...task, status }, images, ...told };

@@ -26,8 +26,7 @@ export interface Batch {
 	budget: Budget;
 	checker: Checker;
 	paymentLog: PaymentLog;
-	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
-	suspendAfterMs?: number;
+	/** With Survive Restarts, where accepted tasks are stored; none is waited for in memory then. */
 	progress?: Progress;
 	/** By task ID, the first item that the gateway gave it to. */
 	itemOfTask: Map<string, number>;

@@ -200,15 +200,6 @@ const OPTIONS = {
 			},
 		],
 	},
-	parkAfter: {
-		displayName: 'Store After (Seconds)',
-		type: 'number',
-		typeOptions: { minValue: 0, maxValue: 3600 },
-		default: 0,
-		description:
-			'How long to wait in memory before the execution is stored. Quick tasks finish sooner, but a crash within this time loses the run.',
-		displayOptions: { show: { surviveRestarts: [true] }, ...WITH_TASKS },
-	},
 	pollInterval: {
 		displayName: 'Poll Interval (Seconds)',
 		type: 'number',
@@ -250,7 +241,7 @@ const OPTIONS = {
 		default: true,
 		description:
 			"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and its output has no hint with the cost: use 'Add Summary' instead. Requires n8n 2 and a saved workflow.",
-		hint: "Even a quick task takes about a minute. To get it sooner, set 'Store After'.",
+		hint: 'Even a quick task takes about a minute.',
 		displayOptions: WITH_TASKS,
 	},
 	timeout: {
@@ -306,7 +297,7 @@ export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
 export const BY_USE = [
 	...['system', 'history', 'outputJson', 'effort', 'temperature'],
 	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'onTimeout'],
-	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts', 'parkAfter'],
+	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts'],
 	...['parametersByName', 'extraFields', 'extraFiles'],
 	...['responseFormat', 'timeout', 'streamResponse', 'checkLimits'],
 	...['display', 'promptCaching', 'topK', 'topP', 'format'],

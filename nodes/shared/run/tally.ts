@@ -6,7 +6,7 @@ import { detailsOf } from './knownItems';
 import type { RequestFacts } from './requestFacts';
 
 /** What the output of a run says that it has made and cost. */
-export interface Tally {
+interface Tally {
 	/** Finished images, downloaded or not. */
 	images: number;
 	tasks: number;

@@ -64,8 +64,8 @@ function fail(context: IExecuteFunctions): never {
 interface SupervisorNotes {
 	/** The waits at the start, as items. */
 	stored?: INodeExecutionData[];
-	/** The ID of the keeper's execution; before there was one, that of the checks. */
-	checksId?: string;
+	/** The ID of the keeper's execution. */
+	keeperId?: string;
 	/** How often the checks were restarted. */
 	restarts?: number;
 }
@@ -85,7 +85,7 @@ async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData
 	notes.stored ??= input;
 	const waits = fromItems(notes.stored);
 	if (waits === undefined) return [[], [], []];
-	const isFirst = notes.checksId === undefined;
+	const isFirst = notes.keeperId === undefined;
 	try {
 		if (isFirst) return await startChecks(context, notes, waits);
 		const ended = fromItems(input);
@@ -112,7 +112,7 @@ async function startChecks(
 	{ plan, entries }: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
 	const workflow = keepWorkflow(context, plan);
-	notes.checksId = await engine.startSuspended(context, workflow, toItems({ plan, entries }));
+	notes.keeperId = await engine.startSuspended(context, workflow, toItems({ plan, entries }));
 	return [inOutput(plan, itemsMeanwhile(context, { plan, entries })), [], []];
 }
 
@@ -125,9 +125,9 @@ async function restart(
 	notes: SupervisorNotes,
 	waits: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
-	const keeper = await engine.readExecution(context, notes.checksId ?? '');
-	const { checksId } = (keeper?.notes(KEEPER) ?? {}) as KeeperNotes;
-	const checks = checksId === undefined ? keeper : await engine.readExecution(context, checksId);
+	const keeper = await engine.readExecution(context, notes.keeperId ?? '');
+	const { checksId = '' } = (keeper?.notes(KEEPER) ?? {}) as KeeperNotes;
+	const checks = await engine.readExecution(context, checksId);
 	const parent = await engine.readExecution(context, waits.plan.parentExecutionId);
 	if (parent === undefined || parent.error !== undefined) return [[], [], []];
 	// n8n has given them to the keeper, and has ended it before it could pass them on.

@@ -21,20 +21,16 @@ export const WAITING_TOOLTIP =
 	'Waiting for image tasks. They are checked about once a minute, even after n8n restarts.';
 
 /**
- * Reads the options "Survive Restarts" and "Store After".
+ * Reads the option "Survive Restarts": whether the execution is stored in place of waiting in memory. It
+ * never is where an agent calls the node.
  *
- * @returns the time to wait in memory before the execution is suspended, in milliseconds; undefined
- *   if it isn't: the option is off, or the node is called as a tool
  * @throws NodeOperationError if this n8n can't resume the execution with all results
  */
-export function readSuspendAfter(
-	context: IExecuteFunctions,
-	first: ItemParameters,
-): number | undefined {
+export function readIsStored(context: IExecuteFunctions, first: ItemParameters): boolean {
 	const isChosen = first.options.switch('surviveRestarts', 'Survive Restarts', false);
-	if (!isChosen || isTool(context)) return undefined;
+	if (!isChosen || isTool(context)) return false;
 	assertCanSuspend(context, hasSecondOutput(first));
-	return first.options.milliseconds('parkAfter');
+	return true;
 }
 
 /** @throws NodeOperationError that says what to do instead */

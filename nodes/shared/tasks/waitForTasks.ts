@@ -39,8 +39,8 @@ interface WaitOptions {
 	 * Whether a task that is open at its deadline goes to the second output; if not, it is an error.
 	 */
 	toOutput: boolean;
-	/** A limit before the deadline, if the wait is continued later. */
-	limitMs?: number;
+	/** Whether the execution is stored in place of waiting here. */
+	isStored: boolean;
 	/** What is known of the items. */
 	known: KnownItems;
 }
@@ -56,7 +56,7 @@ export async function waitForTasks(
 	run: Run,
 	count: number,
 	read: (itemIndex: number) => { wait?: TaskWait; image?: ImageOfItem },
-	{ toOutput, limitMs, known }: WaitOptions,
+	{ toOutput, isStored, known }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 	const shared: Waits = { run, entries, toOutput };
@@ -66,8 +66,8 @@ export async function waitForTasks(
 			entries[itemIndex] = { wait };
 			return async () => {
 				if (image !== undefined) return await finishedImage(run, image);
-				if (wait === undefined) return [];
-				return await endOfWait(shared, itemIndex, run.gateway.waitFor(wait, limitMs));
+				if (wait === undefined || isStored) return [];
+				return await endOfWait(shared, itemIndex, run.gateway.waitFor(wait));
 			};
 		},
 		checkAll: () => {

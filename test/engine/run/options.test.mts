@@ -38,7 +38,6 @@ const BESIDE: Record<string, IDataObject> = {
 	display: { thinking: 'adaptive' },
 	format: { simplify: false },
 	images: { input: 'image' },
-	parkAfter: { options: { surviveRestarts: true } },
 };
 
 const EDIT = {

@@ -15,7 +15,7 @@ import { NODE } from '../workbench.mjs';
 
 const bench = sharedBench();
 
-const survive = { options: { surviveRestarts: true, parkAfter: 3600 } };
+const survive = { options: { surviveRestarts: true } };
 
 test('Survive Restarts is refused before any request', async () => {
 	const ids = await bench.submit('a fox', 'an owl');

@@ -41,10 +41,8 @@ afterAll(async () => {
 
 type Parameters = Record<string, unknown>;
 
-const workflow = (parameters: Parameters, settings: Settings = {}): WorkflowJson => {
-	const options = { parkAfter: 0, ...(parameters.options as object) };
-	return survivingWorkflow('imageWait', { ...parameters, options }, settings);
-};
+const workflow = (parameters: Parameters, settings: Settings = {}): WorkflowJson =>
+	survivingWorkflow('imageWait', parameters, settings);
 
 /** What an error lists of what was paid for. */
 /** Runs to the end, over as many suspensions as it takes. */
@@ -175,7 +173,7 @@ describe('suspended', () => {
 
 	test('the error names also what had finished before the others were suspended', async () => {
 		const ids = await bench.submit('a fox', 'an owl [fail] [slow 80]');
-		const parameters = { maxWait: 3600, download: false, options: { parkAfter: 5 } };
+		const parameters = { maxWait: 3600, download: false };
 		const items = ids.map((taskId) => ({ taskId }));
 		const result = await runToEnd(bench, workflow(parameters), items);
 		expect(result.status).toBe('error');

@@ -161,21 +161,6 @@ describe('submitted and waited for in one node', () => {
 		const url = expect.stringContaining('http');
 		expect(result.json('Failed')).toMatchObject([{ column: 1, details: { url, more: [{ url }] } }]);
 	});
-
-	test('for a while in memory where Store After says so', async () => {
-		const json = workflow('imageGeneration', { download: false, options: { parkAfter: 30 } });
-		const input = [{ json: { prompt: 'a fox' } }, { json: { prompt: 'an owl' } }];
-		const quick = await bench.host.run(json, { input, mode: 'trigger' });
-		expect([quick.status, quick.output('Done').length]).toEqual(['success', 2]);
-		const items = [{ prompt: 'a fox' }, { prompt: 'an owl [slow 100]' }];
-		const slow = await runToEnd(json, items);
-		expect(slow.json('Done').map(({ prompt }) => prompt)).toEqual(
-			items.map(({ prompt }) => prompt),
-		);
-		expect(bench.gateway.paid).toBe(4);
-		// n8n stores the kept tasks whole after each round, so there is none without a new task.
-		expect(progress().at(-1)!.runData['Submitted Image Tasks']!.length).toBeLessThan(4);
-	});
 });
 
 describe('what is kept while a batch is submitted', () => {

@@ -137,9 +137,7 @@ describe('n8n ends the supervisor and hands out what it has', () => {
 			).map((prompt, row) => ({ prompt, row, taskId: `mine ${row}` }));
 			crashIn = 'waiting for images';
 			crashes = ['queued'];
-			// One image has finished in memory: its file belongs to another execution.
-			const options = { parkAfter: 10 };
-			const making = { prompt: '={{ $json.prompt }}', options };
+			const making = { prompt: '={{ $json.prompt }}' };
 			const result = await runToEnd(workflow('imageGeneration', making, { onError }), items);
 			expect(result.status).toBe('success');
 			const failed = result.json(output);
@@ -169,33 +167,27 @@ describe('n8n ends the supervisor and hands out what it has', () => {
 		},
 	);
 
+	test('so is an image that was there before: its file belongs to another execution', async () => {
+		const made = await bench.run('imageGeneration', { prompt: 'a fox', download: false });
+		const [{ url }] = made.json(NODE) as [IDataObject];
+		const [taskId] = await bench.submit('an owl [slow 90]');
+		crashIn = 'waiting for images';
+		crashes = ['queued'];
+		const goOn = { onError: 'continueRegularOutput' } as const;
+		const result = await runToEnd(workflow('imageWait', {}, goOn), [{ url }, { taskId }]);
+		const error = expect.stringMatching(/^n8n ended this wait/);
+		expect(result.json('Done')).toMatchObject([
+			{ error, details: { url, charged: 'yes' } },
+			{ error, details: { taskId } },
+		]);
+	});
+
 	test('while it waits, the node shows the tasks as before', async () => {
 		const ids = await bench.submit('a fox', 'an owl');
 		const waiting = await suspended(bench, workflow('imageWait'), asItems(ids));
 		expect(waiting.json(NODE)).toMatchObject(ids.map((taskId) => ({ taskId })));
 		expect(waiting.json(NODE)[0]).not.toHaveProperty('error');
 	});
-});
-
-test('a stored wait of the version before, whose supervisor has the checks themselves, is continued', async () => {
-	for (const crash of [undefined, 'output', 'queued'] as const) {
-		bench.gateway.reset();
-		resumed = [];
-		crashIn = 'checking';
-		const ids = await bench.submit('a fox', 'an owl [slow 30]');
-		crashes = [crash];
-		children = [];
-		const waiting = await suspended(
-			bench,
-			workflow('imageWait', { download: false }),
-			asItems(ids),
-		);
-		const [{ executionId: checksId }, , { data }] = children as [RunResult, RunResult, RunResult];
-		Object.assign(data.executionData!.contextData.flow!, { checksId });
-		data.executionData!.nodeExecutionStack[0]!.metadata!.waitingChildExecutionIds = [checksId];
-		const result = await bench.host.resume(waiting);
-		expect(result.json('Done').map(({ status }) => status)).toEqual(['completed', 'completed']);
-	}
 });
 
 describe('while it is suspended', () => {
@@ -219,7 +211,7 @@ describe('while it is suspended', () => {
 		const [taskId] = await bench.submit('a fox [slow 200]');
 		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 404, after: 1, times }]);
 		const submittedAt = new Date(Date.now() - 60_000).toISOString();
-		const parameters = { download: false, maxWait: 3600, options: { parkAfter: 0 } };
+		const parameters = { download: false, maxWait: 3600 };
 		const result = await runToEnd(workflow('imageWait', parameters), [
 			{ taskId, taskType: 'generation', submittedAt },
 		]);

@@ -213,7 +213,7 @@ const OTHER = {
 	ImageGeneration: [
 		...['addSummary', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency', 'download'],
 		...['dryRun', 'fileName', 'includeInputFields', 'maxWait', 'mode'],
-		...['oneItemPerRequest', 'parkAfter', 'pollInterval', 'requestsPerSecond'],
+		...['oneItemPerRequest', 'pollInterval', 'requestsPerSecond'],
 		...['streamResponse', 'surviveRestarts', 'timeout'],
 	],
 	Message: [

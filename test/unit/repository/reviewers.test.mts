@@ -25,10 +25,7 @@ const CATEGORIES = [
 	'Utility',
 ];
 /** What is only about files, and what has no effect in a tool. */
-const FILES = [
-	...['binaryPropertyName', 'download', 'fileName'],
-	...['parkAfter', 'surviveRestarts'],
-];
+const FILES = ['binaryPropertyName', 'download', 'fileName', 'surviveRestarts'];
 /** A panel on which everything of these is shown. */
 const VALUES = { mode: 'wait', download: true };
 

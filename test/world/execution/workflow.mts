@@ -29,13 +29,12 @@ export function nodesOf({ make, mode, collect }: Flow): string[] {
 
 /** Whether what is waited for outlives the process. */
 export const survives = (flow: Flow): boolean =>
-	flow.parkAfter !== undefined &&
+	flow.isStored &&
 	!isTool(flow) &&
 	(makesTasks(flow) ? flow.mode !== 'sync' : flow.make === 'nothing');
 
 /** Whether what nodes keep with the workflow is stored. */
-export const isProduction = (flow: Flow): boolean =>
-	flow.production || flow.parkAfter !== undefined;
+export const isProduction = (flow: Flow): boolean => flow.production || flow.isStored;
 
 const makesTasks = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';
 
@@ -165,11 +164,11 @@ function collectParameters(flow: Flow): IDataObject {
 	};
 }
 
-function survival({ parkAfter, onError }: Flow): Record<string, unknown> {
-	if (parkAfter === undefined) return {};
+function survival({ isStored, onError }: Flow): Record<string, unknown> {
+	if (!isStored) return {};
 	// The node refuses to have three outputs then.
 	const outputs = onError === 'continueErrorOutput' ? { onTimeout: 'error' } : {};
-	return { surviveRestarts: true, parkAfter, ...outputs };
+	return { surviveRestarts: true, ...outputs };
 }
 
 function troubled({ trouble }: Flow, options: Record<string, unknown>): Record<string, unknown> {

@@ -145,8 +145,8 @@ function lost(played: Played, step: Step): Breach[] {
 	if (step.ended === 'crashed') return taken(played, step);
 	// A hint says so, which n8n has for no tool, no run that has failed or was stored, and no earlier try.
 	const { result, flow } = step;
-	const isStored = flow.parkAfter !== undefined;
-	const isHinted = result?.status !== 'error' && !isTool(flow) && !isStored && flow.tries === 1;
+	const isHinted =
+		result?.status !== 'error' && !isTool(flow) && !flow.isStored && flow.tries === 1;
 	if (saysNothing(step) || (chargesAgain(played) && !isHinted)) return [];
 	const { charges } = played.service.books;
 	const shown = shownBy(step) + storedResults(step);

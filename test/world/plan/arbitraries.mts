@@ -127,10 +127,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	pollInterval: fc.constantFrom(3, 1, 20),
 	maxWait: fc.constantFrom(600, 60, 5, 1),
 	download: fc.boolean(),
-	parkAfter: fc.oneof(
-		{ weight: 2, arbitrary: fc.constant(undefined) },
-		{ weight: 1, arbitrary: fc.constantFrom(0, 10, 60) },
-	),
+	isStored: fc.constantFrom(false, false, true),
 	production: fc.boolean(),
 	account: fc.constantFrom(0, 1),
 	trouble: fc.oneof(

@@ -46,8 +46,8 @@ export interface Flow {
 	pollInterval: number;
 	maxWait: number;
 	download: boolean;
-	/** Seconds; undefined: does not survive restarts. */
-	parkAfter?: number;
+	/** The option Survive Restarts. */
+	isStored: boolean;
 	/** Started by a trigger, not in the editor: static data would be stored. */
 	production: boolean;
 	account: 0 | 1;
