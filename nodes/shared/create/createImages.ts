@@ -15,6 +15,7 @@ import { finishRun, tellUser } from '../run/summary';
 import type { Tally } from '../run/tally';
 import { openProgress } from '../suspend/progress';
 import { readSuspendAfter, suspend } from '../suspend/suspend';
+import { broughtPayment } from './broughtPayment';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';
 import { readRequestFacts } from './imageRequest';
@@ -35,6 +36,7 @@ export const createImages = async (
 		fields,
 		async (paymentLog) => await createRecorded(context, builder, paymentLog),
 		tolerant(context, readRequestFacts),
+		{ readBrought: (itemIndex) => broughtPayment(context, itemIndex, builder.taskType) },
 	);
 
 async function createRecorded(
