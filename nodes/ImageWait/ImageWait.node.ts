@@ -18,8 +18,8 @@ import { runNode } from '../shared/run/runNode';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
 import { readIsStored, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
-import { knownTaskItems, readFinishedImage } from '../shared/tasks/taskReference';
-import { readWait, waitForTasks } from '../shared/tasks/waitForTasks';
+import { knownTaskItems } from '../shared/tasks/taskReference';
+import { readWaitOfItem, waitForTasks } from '../shared/tasks/waitForTasks';
 
 export class ImageWait implements INodeType {
 	description: INodeTypeDescription = {
@@ -116,11 +116,7 @@ async function waitForImages(
 	const toOutput = hasSecondOutput(first);
 	const pollIntervalMs = first.milliseconds('pollInterval');
 	const run = await openRun(context, readLimits(first), { pollIntervalMs });
-	const read = (itemIndex: number) => {
-		const item = new ItemParameters(context, itemIndex);
-		const image = readFinishedImage(item);
-		return image === undefined ? { wait: readWait(item) } : { image };
-	};
+	const read = (itemIndex: number) => readWaitOfItem(new ItemParameters(context, itemIndex));
 	try {
 		const count = context.getInputData().length;
 		const options = { toOutput, isStored, known };

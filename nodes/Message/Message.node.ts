@@ -47,7 +47,7 @@ export class Message implements INodeType {
 			messageFields,
 			async (paymentLog) => await sendMessages(this, paymentLog),
 			tolerant(this, readMessageFacts),
-			true,
+			{ resendsUnknown: true },
 		);
 	}
 }

@@ -14,6 +14,7 @@ import { addHints, openRun } from '../run/runContext';
 import { finishRun, tellUser } from '../run/summary';
 import { openProgress } from '../suspend/progress';
 import { readIsStored, suspend } from '../suspend/suspend';
+import { broughtPayment } from './broughtPayment';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';
 import { readRequestFacts } from './imageRequest';
@@ -34,6 +35,7 @@ export const createImages = async (
 		fields,
 		async (paymentLog) => await createRecorded(context, builder, paymentLog),
 		tolerant(context, readRequestFacts),
+		{ readBrought: (itemIndex) => broughtPayment(context, itemIndex, builder.taskType) },
 	);
 
 async function createRecorded(

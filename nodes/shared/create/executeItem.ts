@@ -1,5 +1,12 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { alsoNamed, GatewayError, hasCode, isInline, isOutOfReach } from '../../../gateway';
+import {
+	alsoNamed,
+	GatewayError,
+	hasCode,
+	isInline,
+	isOutOfReach,
+	withDetails,
+} from '../../../gateway';
 import { laterBill } from '../../../util/bill';
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
@@ -16,11 +23,17 @@ import type { Batch, DryRunJob, Job, PaidJob, SendJob } from './prepareItem';
 /** Does the job of an item. @returns its output items */
 export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutionData[]> {
 	if (job.kind === 'dryRun') return [showRequest(batch, job)];
+	return await imagesOfItem(batch, job).catch((error: unknown) => {
+		throw withWayOut(error, batch.paymentLog.resultOf(job.itemIndex));
+	});
+}
+
+async function imagesOfItem(batch: Batch, job: PaidJob | SendJob): Promise<INodeExecutionData[]> {
 	const { target } = job;
 	const paid = await payForItem(batch, job);
 	// As recorded with the payment: this try's request may differ.
 	const { facts = {}, items, task, images } = paid;
-	if (task !== undefined) hintSameTask(batch, job.itemIndex, task.taskId);
+	if (task !== undefined) noteTask(batch, job.itemIndex, task.taskId, paid);
 	if (items !== undefined) return withTarget(batch.run, items, facts, target);
 	const { cost, costCurrency } = paid;
 	// A task that has failed at once with a reason is an error in every mode: Image Wait couldn't name it.
@@ -54,10 +67,16 @@ async function payForItem(
 	return paymentLog.resultOf(itemIndex);
 }
 
-function hintSameTask({ run, itemOfTask }: Batch, itemIndex: number, taskId: string): void {
+function noteTask(
+	{ run, itemOfTask }: Batch,
+	itemIndex: number,
+	taskId: string,
+	{ brought }: PaymentResult,
+): void {
 	const first = itemOfTask.get(taskId) ?? itemIndex;
 	itemOfTask.set(taskId, first);
-	if (first === itemIndex) return;
+	// Several images of one task may have failed, and come back.
+	if (first === itemIndex || brought !== undefined) return;
 	run.hints.add(
 		`The gateway gave items ${first + 1} and ${itemIndex + 1} the same task ID, ${quote(taskId)}. Check whether the images match their prompts.`,
 	);
@@ -119,9 +138,13 @@ async function recheckImages(
 	if (task === undefined || !paymentLog.isReused(job.itemIndex)) return paid;
 	const wait = waitOf(paid, task, { ...job, maxWaitMs: LONGEST_RECHECK_MS });
 	const now = await run.gateway.waitFor(wait).catch(() => undefined);
-	// A gateway that forgets images one by one must not take along those that have come before.
-	const isWhole = now?.kind === 'finished' && now.state.images.length >= (paid.images?.length ?? 0);
-	return isWhole ? { ...paid, images: now.state.images } : paid;
+	if (now?.kind !== 'finished') return paid;
+	const { images } = now.state;
+	const { length = 0 } = paid.images ?? [];
+	// A gateway that forgets images one by one must not take along those that have come before, and a
+	// failed item is about one of them.
+	const isSame = paid.brought === undefined ? images.length >= length : images.length === length;
+	return isSame ? { ...paid, images } : paid;
 }
 
 /** A receipt has images or a task: only a damaged record leads here, or a payment that outlasts its run. */
@@ -168,11 +191,24 @@ async function finishTask(
 }
 
 const waitOf = (
-	{ facts: told, cost, costCurrency }: PaymentResult,
+	{ facts: told, cost, costCurrency, brought: charged = 'yes' }: PaymentResult,
 	task: NonNullable<PaymentResult['task']>,
 	{ target, maxWaitMs }: PaidJob | SendJob,
 ): TaskWait => {
 	const deadlineAt = Date.now() + maxWaitMs;
 	const facts = { ...told, cost, costCurrency };
-	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt, charged: 'yes' };
+	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt, charged };
 };
+
+/** The error of an item that has brought its payment, with what to do if nothing more can come of it. */
+function withWayOut(error: unknown, { brought }: PaymentResult): unknown {
+	// A failed task is submitted anew when it comes back.
+	if (brought === undefined || !(error instanceof GatewayError) || hasCode(error, 'taskFailed')) {
+		return error;
+	}
+	const { description } = error.problem;
+	return withDetails(error, { description: `${description} ${GENERATE_ANEW}`.trim() });
+}
+
+const GENERATE_ANEW =
+	"The input item has failed before and names what it was charged for, so nothing was sent. To generate its image anew all the same, remove 'details' from the item.";

@@ -2,14 +2,14 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { choicesOf, type PayingField } from '../fields/choices';
 import type { RequestFacts } from '../run/requestFacts';
 import { runNode } from '../run/runNode';
-import { PaymentLog } from './paymentLog';
+import { PaymentLog, type PaymentSources } from './paymentLog';
 
 /**
  * Runs the `execute` of a node that pays, with the log of its payments.
  *
  * @param fields of the node, which say what shapes its requests
  * @param readFacts reads what an item would send, as far as it can be read; never throws
- * @param resendsUnknown whether Retry On Fail sends again what has an unknown outcome
+ * @param sources @see PaymentLog
  * @throws as `runNode`
  */
 export async function runPayingNode(
@@ -17,10 +17,10 @@ export async function runPayingNode(
 	fields: PayingField[],
 	execute: (paymentLog: PaymentLog) => Promise<INodeExecutionData[][]>,
 	readFacts: (itemIndex: number) => RequestFacts,
-	resendsUnknown = false,
+	sources: PaymentSources = {},
 ): Promise<INodeExecutionData[][]> {
 	const choices = choicesOf(fields, context.getNode().parameters);
-	const paymentLog = new PaymentLog(context, choices, readFacts, resendsUnknown);
+	const paymentLog = new PaymentLog(context, choices, readFacts, sources);
 	try {
 		return await runNode(context, async () => await execute(paymentLog), paymentLog);
 	} finally {

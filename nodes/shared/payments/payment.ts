@@ -39,6 +39,8 @@ export interface PaymentResult extends Receipt {
 	failed?: boolean;
 	/** Whether the gateway no longer has the task, or has no image of it. */
 	lost?: boolean;
+	/** What the input item says of the charge, where that has brought the payment. */
+	brought?: Charged;
 }
 
 /** The record of a paid request. */
@@ -102,8 +104,8 @@ export const rescueOfCalled = (executionId: string): string =>
 	`To get it without paying twice, retry the sub-workflow's own execution (${executionId}) in Executions; a retry of the workflow that called it pays again.`;
 
 /** Whether a payment was charged: a failed task may have been paid back. */
-export const chargeOf = ({ unknown, failed }: PaymentResult): Charged =>
-	unknown !== undefined || failed === true ? 'maybe' : 'yes';
+export const chargeOf = ({ unknown, failed, brought = 'yes' }: PaymentResult): Charged =>
+	unknown !== undefined || failed === true ? 'maybe' : brought;
 
 /** Whether a payment came to its end without a result: the same key would bring the same again. */
 export const hasEnded = ({ unknown, failed }: PaymentResult): boolean =>

@@ -47,6 +47,12 @@ type PaymentContext = Parameters<typeof isTool>[0] &
 	Pick<IExecuteFunctions, 'getInputData'> &
 	Partial<Pick<IExecuteFunctions, 'getMode'>>;
 
+/** Where payments come from beside the requests of this run, which differs by node. */
+export interface PaymentSources {
+	resendsUnknown?: boolean;
+	readBrought?: (itemIndex: number) => PaymentResult | undefined;
+}
+
 /** What this try knows of an item. */
 interface ItemState {
 	/** What the item is known by. One in a dry run, or that couldn't be prepared, has none. */
@@ -75,7 +81,8 @@ interface ItemState {
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
  * execution. The result of an earlier payment is used again by
  *
- * 1. the item of the same run (execution, run index), whatever it sends now,
+ * 1. the item of the same run (execution, run index), whatever it sends now; so is that of a failed item
+ *    that has come back, and has brought it in its details,
  * 2. the item with the same choices and input: its prompt may contain the time of day or a random seed,
  * 3. the item that sends the same request,
  * 4. another item that sends it, if the payment's own item sends another one.
@@ -116,12 +123,13 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 * @param readFacts reads what an item would send, as far as that can be read; never throws
 	 * @param resendsUnknown whether Retry On Fail sends again what has an unknown outcome: a message
 	 *   costs less than its absence
+	 * @param readBrought reads the payment of a failed item that comes back as input; never throws
 	 */
 	constructor(
 		private readonly context: PaymentContext,
 		choices: unknown,
 		private readonly readFacts: (itemIndex: number) => RequestFacts = () => ({}),
-		resendsUnknown = false,
+		{ resendsUnknown = false, readBrought = () => undefined }: PaymentSources = {},
 	) {
 		this.isTool = isTool(context);
 		this.place = {
@@ -140,6 +148,19 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);
+		if (!this.isTool) this.addBrought(readBrought);
+	}
+
+	/** Records what input items bring with them like payments of an earlier try of this run. */
+	private addBrought(readBrought: (itemIndex: number) => PaymentResult | undefined): void {
+		const { choices, place } = this;
+		const own = this.payments.filter((payment) => this.isOfThisRun(payment));
+		const known = new Set(own.map(({ itemIndex }) => itemIndex));
+		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) {
+			const result = known.has(itemIndex) ? undefined : readBrought(itemIndex);
+			if (result === undefined) continue;
+			this.payments.push({ ...place, itemIndex, choices, fingerprint: '', source: '', result });
+		}
 	}
 
 	/**

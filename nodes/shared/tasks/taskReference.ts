@@ -35,7 +35,7 @@ function readTaskReference(item: ItemParameters): Task {
 	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned };
 }
 
-function taskTypeIn({ taskType }: IDataObject): Task['taskType'] {
+export function taskTypeIn({ taskType }: IDataObject): Task['taskType'] {
 	return taskType === 'generation' || taskType === 'edit' ? taskType : undefined;
 }
 
@@ -94,7 +94,7 @@ const namesNothing = (item: ItemParameters): boolean =>
 	attempt(() => item.optionalText('taskId', 'Task ID') ?? '') === '';
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
-function factsOfInput(item: ItemParameters): RequestFacts {
+export function factsOfInput(item: ItemParameters): RequestFacts {
 	const fields = fieldsOf(item.input?.json);
 	const { model, prompt, parameters, estimatedCost, pricePerImage } = fields;
 	return {

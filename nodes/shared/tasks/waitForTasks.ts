@@ -4,11 +4,13 @@ import { laterBill } from '../../../util/bill';
 import { afterColon } from '../../../util/text';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
-import type { KnownItems } from '../run/knownItems';
+import { fieldsOf, type KnownItems } from '../run/knownItems';
+import { failedItem } from '../run/nodeErrors';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
 import {
 	chargeOfInput,
+	readFinishedImage,
 	readTask,
 	taskItem,
 	type ImageOfItem,
@@ -24,10 +26,35 @@ import {
 } from './waitEntries';
 
 /** Reads the wait of an item from its parameters. @throws NodeOperationError */
-export function readWait(item: ItemParameters): TaskWait {
+function readWait(item: ItemParameters): TaskWait {
 	const maxWaitMs = item.milliseconds('maxWait');
 	const charged = chargeOfInput(item.input?.json ?? {});
 	return { ...readTask(item), maxWaitMs, deadlineAt: Date.now() + maxWaitMs, charged };
+}
+
+/** What an item is waited for: its task, or the image that it names. */
+interface WaitOfItem {
+	wait?: TaskWait;
+	image?: ImageOfItem;
+	/** Why there is neither, where that ends no other item's wait. */
+	failure?: Error;
+	/** Whether it is a request of unknown outcome, whose ID may be that of no task. */
+	isUnclear?: boolean;
+}
+
+/**
+ * Reads what an item of Image Wait is waited for. A request of unknown outcome, as in the list of payments
+ * of a failed batch, fails by itself whatever On Error says: the others have images to get.
+ */
+export function readWaitOfItem(item: ItemParameters): WaitOfItem {
+	const isUnclear = fieldsOf(item.input?.json).outcome === 'unknown';
+	try {
+		const image = readFinishedImage(item);
+		return image === undefined ? { wait: readWait(item), isUnclear } : { image };
+	} catch (error) {
+		if (!isUnclear) throw error as Error;
+		return { failure: error as Error };
+	}
 }
 
 /** How a person gets the images of the tasks that Image Wait waits for. */
@@ -55,19 +82,24 @@ interface WaitOptions {
 export async function waitForTasks(
 	run: Run,
 	count: number,
-	read: (itemIndex: number) => { wait?: TaskWait; image?: ImageOfItem },
+	read: (itemIndex: number) => WaitOfItem,
 	{ toOutput, isStored, known }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 	const shared: Waits = { run, entries, toOutput };
 	const output = await runItems(run, count, {
 		prepare: (itemIndex) => {
-			const { image, wait } = read(itemIndex);
+			const { image, wait, failure, isUnclear = false } = read(itemIndex);
 			entries[itemIndex] = { wait };
+			const failed = (error: unknown): INodeExecutionData[] => [
+				failedItem(run.node, error, itemIndex, known.itemDetails(itemIndex)),
+			];
 			return async () => {
+				if (failure !== undefined) return failed(failure);
 				if (image !== undefined) return await finishedImage(run, image);
 				if (wait === undefined || isStored) return [];
-				return await endOfWait(shared, itemIndex, run.gateway.waitFor(wait));
+				const ended = endOfWait(shared, itemIndex, run.gateway.waitFor(wait));
+				return await (isUnclear ? ended.catch(failed) : ended);
 			};
 		},
 		checkAll: () => {

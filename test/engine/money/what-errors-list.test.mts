@@ -35,6 +35,24 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 		expect(bench.gateway.paid).toBe(before);
 	});
 
+	test.each<[string, object]>([
+		['without an ID', {}],
+		['with an ID that is no task', { taskId: 'req_7' }],
+	])('a request of unknown outcome %s fails by itself', async (_, id) => {
+		const [one, other] = await bench.submit('a fox', 'an owl');
+		const paid = [{ taskId: one }, { outcome: 'unknown', ...id }, { taskId: other }];
+		const waited = await bench.run('imageWait', {}, paid as never);
+		expect(waited.error).toBeUndefined();
+		const failed = { error: expect.any(String) as string, details: { charged: 'maybe' } };
+		expect(waited.json(NODE)).toMatchObject([{ taskId: one }, failed, { taskId: other }]);
+	});
+
+	test('any other item without a task still ends the node', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const waited = await bench.run('imageWait', {}, [{ taskId }, { note: 'x' }]);
+		expect(waited.error?.message).toMatch(/'Task ID' is empty/);
+	});
+
 	test('a failed item on its way to Image Wait is the task that it names', async () => {
 		const [taskId] = await bench.submit('a fox');
 		const facts = { model: 'aurora-image-1', prompt: 'a fox', estimatedCost: 0.04 };

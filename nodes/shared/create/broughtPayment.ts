@@ -1,0 +1,50 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { readCharged, statusGroup, type TaskType } from '../../../gateway';
+import { nonEmptyString } from '../../../util/json';
+import { attempt } from '../parameters/attempt';
+import { ItemParameters } from '../parameters/itemParameters';
+import type { PaymentResult } from '../payments/payment';
+import { detailsOf } from '../run/knownItems';
+import { factsOfInput, taskTypeIn } from '../tasks/taskReference';
+import { readRequestFacts } from './imageRequest';
+
+/**
+ * The payment of a failed item that has come back from an error output: its task, its image, or its unknown
+ * outcome. Only where it is about the request that the item makes now: another model, or an edited prompt,
+ * is a new request.
+ *
+ * @returns undefined if the item brings none: nothing was charged for it, or its task has failed
+ */
+export const broughtPayment = (
+	context: IExecuteFunctions,
+	itemIndex: number,
+	taskType: TaskType,
+): PaymentResult | undefined =>
+	attempt(() => readPayment(new ItemParameters(context, itemIndex), taskType));
+
+function readPayment(item: ItemParameters, taskType: TaskType): PaymentResult | undefined {
+	const details = detailsOf(item.input?.json ?? {});
+	const charged = readCharged(details?.charged);
+	if (details === undefined || charged === undefined || charged === 'no') return undefined;
+	const { model, prompt } = readRequestFacts(item);
+	const isSame = (own: unknown, wanted?: string) => nonEmptyString(own)?.trim() === wanted;
+	if (model === undefined || !isSame(details.model, model)) return undefined;
+	if (!isSame(details.prompt, prompt)) return undefined;
+	if ((taskTypeIn(details) ?? taskType) !== taskType) return undefined;
+	if (statusGroup(details.status) === 'unsuccessful') return undefined;
+	const { cost, costCurrency, ...facts } = factsOfInput(item);
+	const requestId = nonEmptyString(details.requestId);
+	const about = { facts, cost, costCurrency, requestId, brought: charged };
+	const url = nonEmptyString(details.url);
+	const taskId = nonEmptyString(details.taskId);
+	if (details.outcome === 'unknown' || (taskId ?? url) === undefined) {
+		const message = nonEmptyString(item.input?.json.error) ?? 'The outcome is unknown';
+		return { ...about, unknown: { message, description: CHECK_LOG, taskId, requestId } };
+	}
+	const statusUrl = nonEmptyString(details.statusUrl);
+	const status = nonEmptyString(details.status);
+	const task = taskId === undefined ? undefined : { taskId, taskType, statusUrl, status };
+	return { ...about, task, images: url === undefined ? undefined : [{ url }] };
+}
+
+const CHECK_LOG = "Check the usage log in the gateway's console.";
