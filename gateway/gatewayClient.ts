@@ -13,7 +13,12 @@ import { accountOf, type Account } from './protocol/account';
 import { GatewayError, hasCode } from './protocol/gatewayError';
 import { requestIdentity } from './protocol/fingerprint';
 import { orderOf, usualPlan, type Order } from './protocol/imageOrder';
-import type { ImageRequest, PaidPlan, TaskType } from './protocol/requestPlan';
+import {
+	addressesSent,
+	type ImageRequest,
+	type PaidPlan,
+	type TaskType,
+} from './protocol/requestPlan';
 import type { GoodResponse } from './protocol/outcome';
 import { RunEnded } from './protocol/runEnded';
 import { readPaidResponse, type Receipt } from './responses/paidResponse';
@@ -165,6 +170,7 @@ export class Gateway<Key = undefined> {
 				taskType,
 				asynchronous: plan.call === 'submit',
 				submittedAt: new Date().toISOString(),
+				sent: addressesSent(plan),
 			});
 			const images = found?.images && withFullAddresses(found.images, this.account.baseUrl);
 			return found && { requested, ...found, images };

@@ -87,7 +87,7 @@ export async function downloadImage<T extends object>(
 	if (isGood(outcome)) return outcome.json as T;
 	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;
 	const rest = isInput
-		? 'Check the address of the image. Nothing was sent to the gateway.'
+		? `Check the address of the image, ${shown} Nothing was sent to the gateway.`
 		: `The image is finished and paid for. You can download it from ${shown}`;
 	const advice = outcome.kind === 'fault' ? (ADVICE[outcome.fault] ?? '') : '';
 	const tried = afterTries(attempts);
@@ -95,7 +95,8 @@ export async function downloadImage<T extends object>(
 		message: `The image couldn't be downloaded: ${whatHappened(outcome, largestOf(context))}${tried}`,
 		description: `${advice}${rest}`,
 		httpCode: outcome.kind === 'response' ? outcome.httpCode : undefined,
-		url: shown,
+		// Whoever reads it there takes it for an image that was made.
+		url: isInput ? undefined : shown,
 	});
 }
 

@@ -1,30 +1,40 @@
 import { isJsonObject } from './json';
 
-/** In characters: a longer address isn't shown, and of a longer text only the beginning is read. */
-const LONGEST_SHOWN = 2000;
+/** In characters: a longer address isn't read, and of a longer text only the beginning. */
+const LONGEST_ADDRESS = 2000;
 const LONGEST_TEXT = 20_000;
 /** The most addresses of a response that are shown. */
-const MOST_ADDRESSES = 5;
-/** The deepest level of a response that is searched. */
+const MOST_SHOWN = 5;
+/** The most addresses of a value that are read. */
+const MOST_ADDRESSES = 100;
+/** The deepest level of a value that is searched. */
 const DEEPEST = 50;
 
-/** Finds the http addresses in the texts of a JSON value: one of them may be what was paid for. */
-function search(value: unknown, found: Set<string>, depth: number): void {
-	if (found.size >= MOST_ADDRESSES || depth > DEEPEST) return;
-	if (Array.isArray(value)) value.forEach((entry) => search(entry, found, depth + 1));
+/** The http addresses in the texts of a JSON value, each once. */
+export function addressesIn(value: unknown, most = MOST_ADDRESSES): string[] {
+	const found = new Set<string>();
+	search(value, found, most, 0);
+	return [...found];
+}
+
+function search(value: unknown, found: Set<string>, most: number, depth: number): void {
+	if (found.size >= most || depth > DEEPEST) return;
+	if (Array.isArray(value)) value.forEach((entry) => search(entry, found, most, depth + 1));
 	if (isJsonObject(value)) {
-		Object.values(value).forEach((field) => search(field, found, depth + 1));
+		Object.values(value).forEach((field) => search(field, found, most, depth + 1));
 	}
 	if (typeof value !== 'string') return;
-	for (const [address] of value.slice(0, LONGEST_TEXT).matchAll(/https?:\/\/[^\s"'<>()[\]\\]+/gi)) {
-		const isShown = address.length <= LONGEST_SHOWN && found.size < MOST_ADDRESSES;
-		if (isShown) found.add(address);
+	for (const address of addressesOf(value.slice(0, LONGEST_TEXT).trim())) {
+		if (address.length <= LONGEST_ADDRESS && found.size < most) found.add(address);
 	}
 }
 
-/** The addresses in a response as the end of a text; empty where there are none. */
+/** The addresses in a text. In a sentence, brackets around one don't belong to it. */
+const addressesOf = (text: string): string[] =>
+	/^https?:\/\/\S+$/i.test(text) ? [text] : (text.match(/https?:\/\/[^\s"'<>()[\]\\]+/gi) ?? []);
+
+/** The addresses in a response as the end of a text, one of which may be what was paid for. */
 export function namedAddresses(response: unknown): string {
-	const found = new Set<string>();
-	search(response, found, 0);
-	return found.size === 0 ? '' : ` The response names ${[...found].join(' , ')}`;
+	const found = addressesIn(response, MOST_SHOWN);
+	return found.length === 0 ? '' : ` The response names ${found.join(' , ')}`;
 }

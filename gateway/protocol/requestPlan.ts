@@ -1,5 +1,6 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../../util/json';
 import { GatewayError, type Problem } from './gatewayError';
+import { addressesIn } from '../../util/httpAddresses';
 import type { AsyncFlag, Credential } from './credential';
 import type { ApiAddress } from './url';
 
@@ -229,6 +230,13 @@ function fieldText(value: unknown): string | undefined {
 	if (text === 'null') return undefined;
 	// The JSON of a date is a string too. A form has no quotes around it.
 	return text.startsWith('"') ? (JSON.parse(text) as string) : text;
+}
+
+/** The addresses that a request sends; undefined without any. */
+export function addressesSent({ body, form, inline }: RequestPlan): string[] | undefined {
+	const files = [form, inline].flatMap((part) => part?.files.map(({ url }) => url) ?? []);
+	const sent = addressesIn([body, form?.fields, files]);
+	return sent.length === 0 ? undefined : sent;
 }
 
 /**

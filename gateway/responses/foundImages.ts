@@ -16,22 +16,22 @@ const DEEPEST = 20;
 
 /** Names of objects and lists that aren't about the result, in words. */
 const NO_RESULT =
-	/^(_?links|inputs?|sources?|request|params|parameters|webhooks?|errors?|docs?)$|preview|partial|progress|thumb/;
+	/^(_?links|inputs?|sources?|request|params|parameters|webhooks?|errors?)$|preview|partial|progress|thumb/;
 
-/**
- * Names of addresses that aren't the result: previews, the source of an edit, the request and the task
- * themselves, and what people may read.
- */
+/** Names of addresses that aren't the result: previews, the source of an edit, and the task. */
 const NO_IMAGE =
-	/(^|_)(previews?|partial|progress|thumb(nail)?s?|input|source|init|reference|mask|request|webhook|callback|poll|polling|status|query|task|job|self|get|cancel|stream|next|docs?|documentation|help|support|info|more|see|page|home|homepage|terms|logo|icon|avatar|dashboard|error|message|detail|description|prompt)(_|$)|^original_/;
+	/(^|_)(previews?|partial|progress|thumb(nail)?s?|input|source|init|reference|mask|prompt|webhook|callback|poll|polling|status|query|task|cancel)(_|$)|^original_/;
 
 /** Names of the address of a result that is no image itself, unless it ends like one. */
 const RESULT_ADDRESS = /^(response|result)_url$/;
-const IMAGE_FILE = /\.(png|jpe?g|webp|gif|avif|svgz?)([?#]|$)/i;
+const IMAGE_FILE = /\.(png|jpe?g|webp|gif|avif|svg)([?#]|$)/i;
 
-/** An address of documentation by its host or its path. */
-const DOCUMENTATION =
-	/^https?:\/\/(docs?|help|support|status|platform)\.|\/(docs?|documentation|help|support|pricing|terms)([/?#]|$)/i;
+/** What the names that lead to an image say, where its address doesn't end like one. */
+const IMAGE_NAME =
+	/imag|img|pict|photo|sample|generated|asset|media|output|result|artifact|download/;
+
+/** In characters: an image that stands inside beside an address is a placeholder if it isn't longer. */
+const LONGEST_PLACEHOLDER = 8000;
 
 /** A name in words: `sampleUrl` is `sample_url`. */
 const inWords = (name: string): string =>
@@ -70,23 +70,36 @@ const isImageName = (name: string, value: string): boolean =>
 
 /** Whether what stands alone in a text is an image inside it, or an address of the web. */
 const isAddress = (url: string): boolean =>
-	url.startsWith('data:') ||
-	(url.length <= LONGEST_ADDRESS && /^https?:\/\/\S+$/i.test(url) && !DOCUMENTATION.test(url));
+	url.startsWith('data:') || (url.length <= LONGEST_ADDRESS && /^https?:\/\/\S+$/i.test(url));
+
+const isInside = ({ url }: Found): boolean => url.startsWith('data:');
+
+const saysImage = (one: Found): boolean =>
+	!isInside(one) && (IMAGE_NAME.test(one.place) || IMAGE_FILE.test(one.url));
 
 /**
- * The images of a finished response whose places nobody knows: those inside it, by their first bytes;
- * else the only address that isn't of documentation or of the task, or several in the same place.
+ * The images of a finished response whose places nobody knows: the only address that says it is an
+ * image, or several in the same place; else those inside it, by their first bytes.
  *
- * @param isOwn whether an address is the task's
+ * @param isOwn whether an address is the task's, or the request has sent it
  */
 export function imagesAnywhere(body: JsonObject, isOwn: (url: string) => boolean): string[] {
 	const found = foundIn(body).filter(({ url }) => !isOwn(url));
-	const inside = found.filter(({ url }) => url.startsWith('data:'));
-	const [first, ...others] = inside.length > 0 ? inside : found;
-	const isOnePlace = inside.length > 0 || others.every(({ place }) => place === first?.place);
-	return first !== undefined && isOnePlace ? [first, ...others].map(({ url }) => url) : [];
+	const inside = found.filter(isInside);
+	const addresses = found.filter(saysImage);
+	const [first] = addresses;
+	const isOnePlace = first !== undefined && addresses.every(({ place }) => place === first.place);
+	const isPlaceholder = ({ url }: Found): boolean => url.length <= LONGEST_PLACEHOLDER;
+	if (inside.length > 0 && !(isOnePlace && inside.every(isPlaceholder))) return urlsOf(inside);
+	return isOnePlace ? urlsOf(addresses) : [];
 }
+
+const urlsOf = (found: Found[]): string[] => found.map(({ url }) => url);
 
 /** The addresses in a response that may be those of images. */
 export const addressesIn = (body: JsonObject): string[] =>
-	foundIn(body).flatMap(({ url }) => (url.startsWith('data:') ? [] : url));
+	urlsOf(foundIn(body).filter((one) => !isInside(one)));
+
+/** Whether there is an address in an object that says it is an image. */
+export const hasImageAddress = (value: unknown): boolean =>
+	isJsonObject(value) && foundIn(value).some(saysImage);

@@ -51,6 +51,8 @@ interface SentRequest {
 	asynchronous: boolean;
 	/** A date in ISO 8601. */
 	submittedAt: string;
+	/** The addresses in it. */
+	sent?: string[];
 }
 
 /**
@@ -62,11 +64,11 @@ interface SentRequest {
  */
 export function readPaidResponse(
 	{ json, headers }: Pick<GoodResponse, 'json' | 'headers'>,
-	{ taskType, asynchronous, submittedAt }: SentRequest,
+	{ taskType, asynchronous, submittedAt, sent }: SentRequest,
 ): Receipt | undefined {
 	const statusUrl = readTaskAddress(json, headers);
 	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
-	const own = { taskId: taskId ?? '', taskType, statusUrl };
+	const own = { taskId: taskId ?? '', taskType, statusUrl, sent };
 	const state = readTaskState(own, json, headers);
 	const { images, group, created, usage, refusal, reason, requestId } = state;
 	const told = { created, usage, refusal, requestId, ...laterBill(state, {}) };

@@ -2,9 +2,9 @@ import { INLINE_FIELDS } from '../../util/inlineImages';
 import { decoded } from '../../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, numberOf, parseJson } from '../../util/json';
 import type { JsonObject } from '../../util/json';
-import { addressesIn } from './foundImages';
+import { hasImageAddress } from './foundImages';
 import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
-import { statusGroup } from '../protocol/status';
+import { statusGroup, type StatusGroup } from '../protocol/status';
 import { LONGEST_ADDRESS } from '../protocol/url';
 
 /** A name as it is written in snake case, camel case and Pascal case. */
@@ -70,6 +70,8 @@ const FIELDS = inAllSpellings({
 /** Response headers with the address of a task, in lower case (RFC 9110, section 10.2.2). */
 const ADDRESS_HEADERS = ['location', 'operation-location'];
 
+/** Where a response may have its images. */
+const PLACES = [...FIELDS.images, ...FIELDS.chat];
 const ALL_IDS = [...FIELDS.taskId, ...FIELDS.id];
 /** Objects around a task; those around its result can also be around a task. */
 const { AROUND_TASK } = inAllSpellings({ AROUND_TASK: ['data', 'task', 'tasks', 'job'] });
@@ -292,21 +294,31 @@ type ImageDetails = Omit<ImageResult, 'url' | 'address'>;
  * a single object, and images inside the response (`b64_json`). Of several places, the first that
  * has any.
  */
-export const readImages = (body: JsonObject): ImageResult[] => imagesInside(body, {}, 0);
+export const readImages = (body: JsonObject, counted = FINISHED): ImageResult[] =>
+	imagesInside(body, {}, 0, counted);
 
-function imagesInside(object: JsonObject, around: ImageDetails, depth: number): ImageResult[] {
+/** The status groups of an image among others that counts: it may be unfinished, or have failed. */
+const FINISHED: StatusGroup[] = ['success', 'unknown'];
+/** The same where no image has finished, and none will. */
+export const WITH_OPEN: StatusGroup[] = [...FINISHED, 'working', 'waiting'];
+
+function imagesInside(
+	object: JsonObject,
+	around: ImageDetails,
+	depth: number,
+	counted: StatusGroup[],
+): ImageResult[] {
 	const details = detailsOf(object, around);
-	// One of several images may be unfinished, or have failed.
-	const group = statusGroup(depth === 0 ? undefined : statusOf(object));
-	if (group !== 'success' && group !== 'unknown') return [];
-	const lists = [...valuesAt(object, FIELDS.images), ...valuesAt(object, FIELDS.chat)];
-	const listed = firstOf(lists, (value) => unlessEmpty(imagesAt(value, details, depth + 1)));
-	// An address beside a list, or beside an object with another one, may be that of an edit's source, or
-	// of the task.
-	if (listed !== undefined || lists.some((value) => Array.isArray(value) || hasAddress(value)))
-		return listed ?? [];
+	if (depth > 0 && !counted.includes(statusGroup(statusOf(object)))) return [];
+	const lists = valuesAt(object, PLACES);
+	const listed = firstOf(lists, (value) =>
+		unlessEmpty(imagesAt(value, details, depth + 1, 'alone', counted)),
+	);
+	if (listed !== undefined) return listed;
+	// Then an address beside it may be that of an edit's source, or of the task.
+	if (placesIn(object) !== undefined || lists.some(hasImageAddress)) return [];
 	const named = firstOf(valuesAt(object, FIELDS.imageUrl), (value) =>
-		unlessEmpty(imagesAt(value, details, depth, 'named')),
+		unlessEmpty(imagesAt(value, details, depth, 'named', counted)),
 	);
 	const bytes = bytesUrl(textAt(object, FIELDS.inline));
 	const [{ url: address } = { url: undefined }] = named ?? [];
@@ -319,8 +331,24 @@ function imagesInside(object: JsonObject, around: ImageDetails, depth: number): 
 	return (named ?? []).filter(({ url }) => isResult || isImageData(url));
 }
 
-const hasAddress = (value: unknown): boolean =>
-	isJsonObject(value) && addressesIn(value).length > 0;
+/** Whether a value is a list of images, or an object for them that is empty. */
+const isPlace = (value: unknown): boolean =>
+	Array.isArray(value) || (isJsonObject(value) && Object.keys(value).length === 0);
+
+/**
+ * The lists of a response in which its images must be, the innermost of each; empty ones for objects that
+ * are empty. Undefined without any: then they may be anywhere.
+ */
+export function placesIn(body: JsonObject, depth = 0): unknown[] | undefined {
+	if (depth > DEEPEST) return undefined;
+	const inside = (value: unknown): unknown =>
+		isJsonObject(value) ? (placesIn(value, depth + 1) ?? value) : value;
+	const lists = valuesAt(body, PLACES).flatMap((value) => {
+		if (isPlace(value)) return [Object.values(value as object).map(inside)];
+		return isJsonObject(value) ? (placesIn(value, depth + 1) ?? []) : [];
+	});
+	return unlessEmpty(lists);
+}
 
 /** What an object says about its image, or what is around it. */
 const detailsOf = (object: JsonObject, around: ImageDetails): ImageDetails => ({
@@ -335,15 +363,16 @@ function imagesAt(
 	around: ImageDetails,
 	depth = 1,
 	place: Place = 'alone',
+	counted = FINISHED,
 ): ImageResult[] {
 	if (depth > DEEPEST) return [];
 	// Some gateways have JSON as a text there.
 	const value = typeof given === 'string' && /^\s*[[{]/.test(given) ? parseJson(given) : given;
 	if (Array.isArray(value)) {
 		const inList = place === 'named' ? place : 'listed';
-		return value.flatMap((entry) => imagesAt(entry, around, depth + 1, inList));
+		return value.flatMap((entry) => imagesAt(entry, around, depth + 1, inList, counted));
 	}
-	if (isJsonObject(value)) return imagesInside(value, around, Math.max(1, depth));
+	if (isJsonObject(value)) return imagesInside(value, around, Math.max(1, depth), counted);
 	const url = typeof value === 'string' ? imageUrl(value, place) : undefined;
 	return url === undefined ? [] : [{ url, ...around }];
 }

@@ -11,6 +11,7 @@ import {
 	idOfAddress,
 	isComplete,
 	layersOf,
+	placesIn,
 	readCreated,
 	readImages,
 	readModelName,
@@ -21,6 +22,7 @@ import {
 	saysRefusal,
 	stateIn,
 	taskIdsIn,
+	WITH_OPEN,
 	withoutImageIn,
 	type ImageResult,
 } from './responseFields';
@@ -46,6 +48,8 @@ export interface Task {
 	 * tasks, and the addresses of images beside a status that is unknown, which may be all there ever is.
 	 */
 	mentioned?: string[];
+	/** The addresses in its request, which are never those of its images. */
+	sent?: string[];
 }
 
 /** A key for a task: a generation and an edit may have the same ID. */
@@ -107,24 +111,28 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
  * @param headers of the response, with lower-case names
  */
 export function readTaskState(
-	{ taskId, taskType, statusUrl }: Task,
+	{ taskId, taskType, statusUrl, sent }: Task,
 	body: JsonObject,
 	headers: Record<string, string> = {},
 ): TaskState {
 	const layers = layersOf(body);
-	const own = { taskId, statusUrl };
+	const own = { taskId, statusUrl, sent };
 	const given = readStatus(body);
 	const told = statusGroup(given);
 	const isWhole = told === 'unknown' && given !== undefined && isComplete(layers);
-	const isResult = told === 'success' || isWhole || (given === undefined && isNoTask(body));
+	// Without a task to poll, what a response has is all there ever is.
+	const isLast = taskId === '' && told !== 'unsuccessful' && isNoTask(body);
+	const isResult =
+		told === 'success' || isWhole || isLast || (given === undefined && isNoTask(body));
 	const images = readFinishedImages(body, own, isResult);
 	const status = given ?? (images.length > 0 ? 'completed' : '');
-	const group = isWhole && images.length > 0 ? 'success' : statusGroup(status);
+	const group = (isWhole || isLast) && images.length > 0 ? 'success' : statusGroup(status);
 	const reason = group === 'unsuccessful' ? reasonOf(body) : undefined;
 	return {
 		taskId,
 		taskType,
 		statusUrl,
+		sent,
 		status: quote(status),
 		group,
 		images,
@@ -139,14 +147,27 @@ export function readTaskState(
 	};
 }
 
-/** The images of a response: in their places, else, in one that is a result, wherever they are. */
+/**
+ * The images of a response: in their places, else, in one that is a result, also those that are called
+ * unfinished there; or, where it has no such place, wherever they are.
+ */
 function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolean): ImageResult[] {
 	// A place of images may have the address of the task. Its ID alone may be in that of an image too.
-	const isOfTask = ({ url }: ImageResult): boolean =>
+	const isOfTask = (url: string): boolean =>
 		!url.startsWith('data:') && leadsToTask(url) && isAddressOf(task, url);
-	const images = readImages(body).filter((image) => !isOfTask(image));
-	if (images.length > 0 || !isResult) return images;
-	return imagesAnywhere(body, (url) => isAddressOf(task, url)).map((url) => ({ url }));
+	const isSent = (url = ''): boolean => task.sent?.includes(url) === true;
+	const listed = (images: ImageResult[]): ImageResult[] =>
+		images
+			.filter(({ url }) => !isOfTask(url) && !isSent(url))
+			.map((image) => (isSent(image.address) ? { ...image, address: undefined } : image));
+	const finished = listed(readImages(body));
+	if (finished.length > 0 || !isResult) return finished;
+	const called = listed(readImages(body, WITH_OPEN));
+	if (called.length > 0) return called;
+	const isOther = (url: string): boolean => isAddressOf(task, url) || isSent(url);
+	const places = placesIn(body);
+	const searched = places === undefined ? body : { images: places };
+	return imagesAnywhere(searched, isOther).map((url) => ({ url }));
 }
 
 /** Whether a response has nothing by which a task could be polled, and reports no error. */
@@ -156,7 +177,9 @@ const isNoTask = (body: JsonObject): boolean =>
 /** The addresses that a response lists as images, and all others that may be some, to be named. */
 export const addressesOfImages = ({ images, response, ...task }: TaskState): string[] => {
 	const listed = images.filter((image) => !isInline(image)).map(({ url }) => url);
-	const others = addressesIn(response).filter((url) => !isAddressOf(task, url));
+	const others = addressesIn(response).filter(
+		(url) => !isAddressOf(task, url) && task.sent?.includes(url) !== true,
+	);
 	return [...new Set([...listed, ...others])];
 };
 
@@ -178,7 +201,7 @@ export function namesOwn(body: JsonObject, task: OwnAddress): boolean {
 	return false;
 }
 
-type OwnAddress = Pick<Task, 'taskId' | 'statusUrl'>;
+type OwnAddress = Pick<Task, 'taskId' | 'statusUrl' | 'sent'>;
 
 /** Whether an address is the task's own, and not that of its image. */
 const isAddressOf = ({ taskId, statusUrl }: OwnAddress, url: string): boolean =>

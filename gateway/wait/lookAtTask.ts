@@ -26,9 +26,9 @@ export async function lookAtTask(
 	tasks: TasksOfRun,
 ): Promise<TaskState> {
 	const { clock, client } = context;
-	const { taskId, taskType, statusUrl } = wanted;
+	const { taskId, taskType, statusUrl, sent } = wanted;
 	const submittedAtMs = submitTime(clock.now(), ageOf(wanted));
-	const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs };
+	const task: PolledTask = { taskId, taskType, statusUrl, sent, submittedAtMs };
 	let refusals = 0;
 	for (let attempts = 1; ; attempts += 1) {
 		const send: SendQuery = async (plan) => await client.attempt(plan);

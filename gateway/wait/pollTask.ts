@@ -233,11 +233,11 @@ const passing = (plan: FreePlan, outcome: Outcome, task: Task): PollResult => ({
 });
 
 /** The task with its kind and, if that isn't enough to find it again, its address. */
-function foundAt(plan: FreePlan, { taskId, taskType, statusUrl }: Task): Task {
+function foundAt(plan: FreePlan, { taskId, taskType, statusUrl, sent }: Task): Task {
 	const path = folderOf(plan);
 	const kind = taskType ?? kindAt(path);
 	const isUsual = kind !== undefined && path === TASK_PATHS[kind];
-	return { taskId, taskType: kind, statusUrl: isUsual ? statusUrl : plan.path };
+	return { taskId, taskType: kind, statusUrl: isUsual ? statusUrl : plan.path, sent };
 }
 
 /** The error of a query, with the kind only if it is known: a retry would not try the other. */

@@ -156,13 +156,13 @@ export class TaskWaiter {
 	/** The task of a wait, with what earlier polls have shown, on the clock of the run. */
 	private polledTask({ task: submitted, ...wait }: WaitFor): PolledTask {
 		const { clock } = this.context;
-		const { taskId, taskType, statusUrl } = submitted;
+		const { taskId, taskType, statusUrl, sent } = submitted;
 		this.tasks.add(submitted);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
 		const submittedAtMs = submitTime(clock.now(), ageOf(submitted), waitedMs);
 		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
-		return { taskId, taskType, statusUrl, submittedAtMs, ...history };
+		return { taskId, taskType, statusUrl, sent, submittedAtMs, ...history };
 	}
 
 	/** Polls a task until a poll gets a result about it, or the checks get none any more. */

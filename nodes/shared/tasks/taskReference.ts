@@ -2,6 +2,7 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { deepCopy } from 'n8n-workflow';
 import { type Charged, pathPart, readCharged, statusGroup, type Task } from '../../../gateway';
 import type { Bill } from '../../../util/bill';
+import { addressesIn } from '../../../util/httpAddresses';
 import {
 	finiteNumber,
 	isJsonObject,
@@ -24,7 +25,7 @@ import type { RequestFacts } from '../run/requestFacts';
  */
 function readTaskReference(item: ItemParameters): Task {
 	const fields = fieldsOf(item.input?.json);
-	const { submittedAt: at, taskId: id } = fields;
+	const { submittedAt: at, taskId: id, parameters } = fields;
 	const taskId = readTaskId(item);
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
@@ -32,7 +33,8 @@ function readTaskReference(item: ItemParameters): Task {
 	// The item may be that of another task than the one chosen here.
 	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? fields : {};
 	const mentioned = [alsoNamed].flat().flatMap((text) => nonEmptyString(text) ?? []);
-	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned };
+	const sent = addressesIn(parameters);
+	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned, sent };
 }
 
 export function taskTypeIn({ taskType }: IDataObject): Task['taskType'] {
@@ -190,8 +192,6 @@ export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
  */
 export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
 	const { url: given, taskId } = fieldsOf(item.input?.json);
-	// Where nothing was charged, nothing was made: a failed edit names the address of its source.
-	if (detailsOf(item.input?.json ?? {})?.charged === 'no') return undefined;
 	const url = nonEmptyString(given);
 	// A table has a column for the ID, which is empty in the row of an image.
 	if (url === undefined || !isEmpty(taskId) || !isEmpty(item.value('taskId'))) return undefined;

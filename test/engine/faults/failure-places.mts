@@ -78,7 +78,7 @@ const ROWS: Array<[where: string, NodeName[], Place['facts'], how: Partial<Place
 	['A parameter of the item is invalid', ['message'], no, { parameters: { maxTokens: 'many' } }],
 	['A parameter of the item is invalid', GETTING, given, { parameters: { download: 'perhaps' } }],
 	["The model's limits don't allow it", ['imageGeneration'], no, badSize],
-	['Its source image is missing', ['imageEdit'], { ...no, url: true }, { parameters: badSource }],
+	['Its source image is missing', ['imageEdit'], no, { parameters: badSource }],
 	['The budget is exceeded', MAKING, no, withOptions({ budget: 0.001 })],
 	['The gateway refuses the request', PAYING, no, { faults: fails('any', 400) }],
 	['The outcome of the request is unknown', PAYING, { charged: 'maybe' }, unknown],

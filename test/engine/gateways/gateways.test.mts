@@ -543,12 +543,31 @@ describe('a finished response with its image in a place that nobody knows', () =
 		for (const mode of ['sync', 'wait'] as const) {
 			const gateway = await open({
 				isLost: true,
-				submit: (task) => ({ body: { ...body(task), other: `${task.elsewhere}/other` } }),
+				submit: (task) => ({ body: { ...body(task), picture: `${task.elsewhere}/other` } }),
 			});
 			const told = await failing(gateway, mode);
 			expect(told).toContain(gateway.image);
 			expect(told).toContain(TASK_ID);
 		}
+	});
+
+	test.each<['sync' | 'wait' | 'submit', string]>([
+		['sync', ''],
+		['wait', ''],
+		['submit', 'imageWait'],
+		['submit', 'imageTask'],
+	])('what the request has sent is not its image: %s %s', async (mode, type) => {
+		const source = 'https://images.example/photo.png';
+		const finished = { id: TASK_ID, status: 'completed', image: source };
+		const gateway = await shapedGateway(
+			{ ...PROTOCOL, state: () => finished },
+			{ stages: ['success'], ...(mode === 'sync' && { submit: () => ({ body: finished }) }) },
+		);
+		const options = { extraFields: JSON.stringify({ reference: [source] }) };
+		const then = type === '' ? [] : [{ type, parameters: { download: false } }];
+		const result = await run(gateway, 'generations', mode, { options, then });
+		expect(errorOf(result).message).toContain('without an image');
+		expect(everythingIn(gateway.images.requests)).not.toContain('photo.png');
 	});
 
 	test('at a deadline, beside an unknown word: the addresses and the message are told', async () => {

@@ -423,7 +423,7 @@ describe('an image from an address', () => {
 			'that is not there',
 			(_, response) => sendJson(response, { error: { message: 'gone' } }, 404),
 			'404',
-			'Check the address of the image. Nothing was sent',
+			'/x.png Nothing was sent to the gateway.',
 		],
 	])('one %s is refused', async (_, answer, message, description) => {
 		const other = await opened(serve(answer));

@@ -133,10 +133,14 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 		]);
 	});
 
-	test('the source of an edit that was not charged is no image', async () => {
+	test('the source of a failed edit is no image', async () => {
 		const url = `${bench.gateway.url}/images/source.png`;
-		const failed = { error: "The image couldn't be downloaded", details: { charged: 'no', url } };
-		const waited = await bench.run('imageWait', {}, [failed], { onError: 'continueRegularOutput' });
+		const edit = { model: byName(MODEL), prompt: 'x', imageSource: 'url', imageUrl: url };
+		const keepsOn = { onError: 'continueRegularOutput' as const };
+		const edited = await bench.run('imageEdit', edit, [{}], keepsOn);
+		const [failed = {}] = edited.json(NODE);
+		expect(failed).toMatchObject({ details: { description: expect.stringContaining(url) } });
+		const waited = await bench.run('imageWait', {}, [failed], keepsOn);
 		expect(waited.json(NODE)).toMatchObject([
 			{
 				error: "'Task ID' is empty",

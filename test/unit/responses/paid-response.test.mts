@@ -143,7 +143,6 @@ test.each<object>([
 	{ error: { message: 'no' } },
 	{ code: 402, message: 'no', data: null },
 	{ status: 'failed', error: 'too dark', data },
-	{ status: 'processing', data },
 	{ id: 'r1', error: { message: 'no' } },
 	{ id: 'r1', code: '429', message: 'no' },
 ])('%j is unusable', (json) => {
