@@ -9,7 +9,9 @@ import {
 	withTaskId,
 } from './errors/paymentErrors';
 import { UNRECORDED, type Journal } from './journal';
+import { eraseIn } from '../util/keyEraser';
 import type { Client } from './pace/client';
+import { leavingError, type Account } from './protocol/account';
 import { GatewayError, hasCode, unknownOutcome, type Problem } from './protocol/gatewayError';
 import { withIdempotencyKey } from './protocol/idempotency';
 import {
@@ -31,6 +33,8 @@ interface Sender {
 	requests: Pick<Requests, 'arriving'>;
 	/** The name of the header by which the gateway knows a payment, if it does. */
 	idempotencyHeader?: string;
+	/** Removes the secrets from what the journal and errors say. */
+	withoutKey: Account['withoutKey'];
 }
 
 const SENDER = Symbol('sender');
@@ -85,7 +89,7 @@ function openRecorder() {
 }
 
 async function payOnce<Key, R>(
-	{ client, sendOnce, requests, idempotencyHeader = '' }: Sender,
+	{ client, sendOnce, requests, idempotencyHeader = '', withoutKey }: Sender,
 	journal: Journal<Key, R>,
 	key: Key,
 	given: PaidPlan,
@@ -101,7 +105,10 @@ async function payOnce<Key, R>(
 	const { record, thrown } = openRecorder();
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
 	const attempt: SendOnce = async (...args) => {
-		const pending = () => clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.()));
+		const pending = () => {
+			const stopped = stoppedProblem(plan, requests.arriving.get(plan)?.());
+			return eraseIn(clearer(unclear, stopped), withoutKey);
+		};
 		record(() => journal.begin(key, pending));
 		const outcome = withLocationOnly(await sendOnce(...args), plan.call);
 		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
@@ -118,8 +125,9 @@ async function payOnce<Key, R>(
 	} catch (error) {
 		if (error instanceof RunEnded) throw error as Error;
 		const failure = thrown.has(error) ? unrecorded(error) : error;
-		const problem = unknownProblem(plan, failure, unclear);
-		if (problem === undefined) throw error as Error;
+		const told = unknownProblem(plan, failure, unclear);
+		if (told === undefined) throw leavingError(error, { withoutKey }) as Error;
+		const problem = eraseIn(told, withoutKey);
 		journal.settle(key, { charged: 'maybe', problem });
 		throw unknownOutcome(problem);
 	}

@@ -5,6 +5,7 @@ import { detailsOf } from './knownItems';
 import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { describeReasons } from './failureReasons';
+import { leaving } from './leaving';
 import { addHints, isTool } from './runContext';
 import { rounded } from '../../../util/amount';
 import { describeBills, inItsUnit } from '../../../util/bill';
@@ -70,7 +71,7 @@ export function tellUser(
 		return;
 	}
 	const name = subExecutionOf ?? context.getNode().name;
-	const line = oneLine(`Media Gateway, "${name}": ${message}`);
+	const line = oneLine(`Media Gateway, "${name}": ${leaving(context, message)}`);
 	context.logger?.[type === 'info' ? 'info' : 'warn'](line);
 }
 
