@@ -351,6 +351,20 @@ describe('before anything is sent', () => {
 		}
 		expect(bench.gateway.count('any')).toBe(0);
 	});
+
+	test('a header that cannot be sent is not charged', async () => {
+		const headers = { values: [{ name: 'x tenant', value: '7' }] };
+		const host = await hostFor({ baseUrl: bench.gateway.url, headers });
+		const options = { checkLimits: false };
+		const parameters = { prompt: 'a fox', mode: 'submit', options };
+		const { error } = await host.run(workflowOf('imageGeneration', parameters));
+		expect(error).toMatchObject({
+			message: expect.stringContaining('a request header is invalid'),
+			description: expect.stringMatching(/'Additional Headers'.*you weren't charged/),
+			context: { details: { charged: 'no' } },
+		});
+		expect(bench.gateway.paid).toBe(0);
+	});
 });
 
 describe('the key, and the value of an additional header', () => {
