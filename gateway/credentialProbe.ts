@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../util/json';
+import { eraseIn } from '../util/keyEraser';
 import { accountOf } from './protocol/account';
 import { KEY_IN_OWN_HEADER } from './protocol/auth';
 import { Requests } from './wire/inFlight';
@@ -50,8 +51,9 @@ export async function probeSettings(settings: JsonObject, transport: Transport):
 		probeKey(ask),
 		isApart ? sendOnce(planModelList()) : undefined,
 	]);
-	if ('problem' in verdict || listing === undefined || hasModelList(listing)) return verdict;
-	return problemOf(planModelList(), listing);
+	const isGoodList = listing === undefined || hasModelList(listing);
+	const told = 'problem' in verdict || isGoodList ? verdict : problemOf(planModelList(), listing);
+	return eraseIn(told, account.withoutKey);
 }
 
 /** What a test has shown. */

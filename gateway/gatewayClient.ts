@@ -9,7 +9,7 @@ import { Client } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { createPayer, pay, type Payer } from './pay';
-import { accountOf, type Account } from './protocol/account';
+import { accountOf, leavingError, type Account } from './protocol/account';
 import { GatewayError, hasCode } from './protocol/gatewayError';
 import { requestIdentity } from './protocol/fingerprint';
 import { orderOf, usualPlan, type Order } from './protocol/imageOrder';
@@ -135,7 +135,8 @@ export class Gateway<Key = undefined> {
 		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRepeat });
 		const { client } = this;
 		this.tasks = new TasksOfRun();
-		this.waiting = { account, clock, client, limits, tell, hints };
+		const shown = (message: string): void => tell(account.withoutKey(message));
+		this.waiting = { account, clock, client, limits, tell: shown, hints };
 		this.models = new ModelLists({ account, clock, client, limiter, limits, sendOnce });
 		this.stopped = this.untilStopped();
 	}
@@ -201,9 +202,9 @@ export class Gateway<Key = undefined> {
 	payer(own: SendOnceOverrides = {}): Payer {
 		const { requests = this.requests } = own;
 		const { client } = this;
-		const { idempotencyHeader } = this.account;
+		const { idempotencyHeader, withoutKey } = this.account;
 		const sendOnce = this.createSendOnce(own);
-		return createPayer({ client, requests, sendOnce, idempotencyHeader });
+		return createPayer({ client, requests, sendOnce, idempotencyHeader, withoutKey });
 	}
 
 	/**
@@ -235,13 +236,16 @@ export class Gateway<Key = undefined> {
 	 */
 	async waitFor<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
 		const failed = failedAtOnce(wait.task);
-		if (failed !== undefined && wait.task.reason !== undefined) throw failed;
-		return await this.taskWaiter()
+		if (failed !== undefined && wait.task.reason !== undefined) {
+			throw leavingError(failed, this.account) as Error;
+		}
+		const waiting = this.taskWaiter()
 			.wait(wait)
 			.catch((error: unknown) => {
 				// It was called failed, without a reason, and its gateway doesn't keep it.
 				throw failed !== undefined && hasCode(error, 'taskLost') ? failed : (error as Error);
 			});
+		return await this.leaving(waiting);
 	}
 
 	/**
@@ -251,7 +255,7 @@ export class Gateway<Key = undefined> {
 	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
 	 */
 	async check<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
-		return await this.taskWaiter().check(wait);
+		return await this.leaving(this.taskWaiter().check(wait));
 	}
 
 	private taskWaiter(): TaskWaiter {
@@ -266,14 +270,15 @@ export class Gateway<Key = undefined> {
 
 	/** The state of a task, finished or not. @throws GatewayError with the task's ID */
 	async look(task: Task): Promise<TaskState> {
-		return await lookAtTask(this.waiting, task, this.tasks);
+		return await this.leaving(lookAtTask(this.waiting, task, this.tasks));
 	}
 
 	/** Downloads an image from any host, without the key. @throws GatewayError with its address */
 	async download<T extends object>(image: ImageSource, store: StoreImage<T>): Promise<T> {
 		const { account, client, limits } = this;
 		const createSendOnce = this.createSendOnce.bind(this);
-		return await downloadImage({ account, client, limits, createSendOnce }, image, store);
+		const context = { account, client, limits, createSendOnce };
+		return await this.leaving(downloadImage(context, image, store));
 	}
 
 	/** Lets other work of the process go first. @throws RunEnded once the run is closed */
@@ -301,6 +306,15 @@ export class Gateway<Key = undefined> {
 		this.ports.signal?.removeEventListener('abort', this.onStop);
 	}
 
+	/** What comes of a request. Its error leaves without the key. */
+	private async leaving<T extends object>(result: Promise<T>): Promise<T> {
+		const { account } = this;
+		const told = await result.catch((error: unknown) => {
+			throw leavingError(error, account);
+		});
+		return 'error' in told ? { ...told, error: leavingError(told.error, account) } : told;
+	}
+
 	private get journal(): Journal<Key> {
 		return this.ports.journal ?? UNRECORDED;
 	}
@@ -308,7 +322,8 @@ export class Gateway<Key = undefined> {
 	private createSendOnce(own: SendOnceOverrides): SendOnce {
 		const { account, limits, requests } = this;
 		const { transport, addsKey, log } = this.ports;
-		const onAttempt = log && ((attempt: Attempt) => log(attemptLine(attempt)));
+		const { withoutKey } = account;
+		const onAttempt = log && ((attempt: Attempt) => log(withoutKey(attemptLine(attempt))));
 		const usual = { account, limits, requests, transport, addsKey, onAttempt };
 		return createSendOnce({ ...usual, ...own });
 	}

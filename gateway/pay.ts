@@ -8,7 +8,9 @@ import {
 	withTaskId,
 } from './errors/paymentErrors';
 import { UNRECORDED, type Journal } from './journal';
+import { eraseIn } from '../util/keyEraser';
 import type { Client } from './pace/client';
+import { leavingError, type Account } from './protocol/account';
 import { GatewayError, hasCode, unknownOutcome, type Problem } from './protocol/gatewayError';
 import { withIdempotencyKey } from './protocol/idempotency';
 import {
@@ -30,6 +32,8 @@ interface Sender {
 	requests: Pick<Requests, 'arriving'>;
 	/** The name of the header by which the gateway knows a payment, if it does. */
 	idempotencyHeader?: string;
+	/** Removes the secrets from what the journal and errors say. */
+	withoutKey: Account['withoutKey'];
 }
 
 const SENDER = Symbol('sender');
@@ -70,7 +74,7 @@ export async function pay<Key, R>(
 }
 
 async function payOnce<Key, R>(
-	{ client, sendOnce, requests, idempotencyHeader = '' }: Sender,
+	{ client, sendOnce, requests, idempotencyHeader = '', withoutKey }: Sender,
 	journal: Journal<Key, R>,
 	key: Key,
 	given: PaidPlan,
@@ -86,7 +90,10 @@ async function payOnce<Key, R>(
 	let isInProgress = false;
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
 	const attempt: SendOnce = async (...args) => {
-		const pending = () => clearer(unclear, stoppedProblem(plan, requests.arriving.get(plan)?.()));
+		const pending = () => {
+			const stopped = stoppedProblem(plan, requests.arriving.get(plan)?.());
+			return eraseIn(clearer(unclear, stopped), withoutKey);
+		};
 		journal.begin(key, pending);
 		isInProgress = true;
 		const outcome = withLocationOnly(await sendOnce(...args), plan.call);
@@ -107,8 +114,9 @@ async function payOnce<Key, R>(
 			const mayBeCharged = isInProgress || unclear !== undefined;
 			throw new RunEnded(error.message, mayBeCharged ? 'maybe' : 'no') as Error;
 		}
-		const problem = unknownProblem(plan, error, unclear);
-		if (problem === undefined) throw error as Error;
+		const told = unknownProblem(plan, error, unclear);
+		if (told === undefined) throw leavingError(error, { withoutKey }) as Error;
+		const problem = eraseIn(told, withoutKey);
 		journal.settle(key, { charged: 'maybe', problem });
 		throw unknownOutcome(problem);
 	}

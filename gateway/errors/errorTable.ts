@@ -14,11 +14,6 @@ const status =
 	({ httpCode }) =>
 		httpCode === expected;
 
-const ofMessage =
-	(expected: number, pattern: RegExp): Fits =>
-	({ httpCode }, { call }, said) =>
-		call === 'message' && httpCode === expected && pattern.test(said);
-
 /** In characters: the part of a response that is searched for a word. */
 const LONGEST_READ = 2000;
 
@@ -81,24 +76,9 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	],
 	[isOutOfQuota, 'Insufficient quota ({code})', `${TOP_UP} You weren't charged for this request.`],
 	[
-		ofMessage(401, /no token/i),
-		'The message endpoint received no API key (401)',
-		`Change ${underSettings('Message Authentication')} in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.`,
-	],
-	[
-		ofMessage(401, /not enabled/i),
-		'The API key is disabled, expired or out of quota (401)',
-		"Enable, renew or top up the key in the gateway's console.",
-	],
-	[
-		ofMessage(401, /^invalid key/i),
-		"The gateway doesn't recognize the API key (401)",
-		"Copy the key again from the gateway's console into the Media Gateway credential.",
-	],
-	[
-		ofMessage(401, /^/),
+		({ httpCode }, { call }) => httpCode === 401 && call === 'message',
 		'The gateway rejected the API key (401)',
-		`Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change ${underSettings('Message Authentication')}, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.`,
+		`Check the API key in the Media Gateway credential, and in the gateway's console whether it is enabled and has quota. If it works for images, this gateway may expect it in another form: change ${underSettings('Message Authentication')}, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.`,
 	],
 	[
 		refusesModel,

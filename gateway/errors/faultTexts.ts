@@ -58,7 +58,7 @@ const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 	connectTimeout: ['connecting to {name} timed out'],
 	invalidHeader: [
 		'a request header is invalid',
-		`Check 'API Key', and ${underSettings('Version Header Name', 'Version Header Value')}, in the Media Gateway credential. A header name can't contain spaces, colons or special characters.`,
+		`Check ${underSettings('Additional Headers', 'Version Header Name')} in the Media Gateway credential. A header name can't contain spaces, colons or special characters.`,
 	],
 	invalidBody: [
 		"the request body can't be sent",

@@ -3,7 +3,7 @@ import { laterBill, type Bill } from '../../util/bill';
 import { nonEmptyString, type JsonObject } from '../../util/json';
 import { UNRECORDED } from '../journal';
 import { pay, type Payer } from '../pay';
-import type { Account } from '../protocol/account';
+import { leavingError, type Account } from '../protocol/account';
 import { unknownOutcome } from '../protocol/gatewayError';
 import type { PaidPlan } from '../protocol/requestPlan';
 import { readBilling } from '../responses/paidResponse';
@@ -68,7 +68,7 @@ export class Messenger {
 	 */
 	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse & { bill: Bill }> {
 		const { gateway, stored } = this;
-		const { id: account, withoutKeyInContent } = gateway.account;
+		const { id: account, withoutKey } = gateway.account;
 		const model = digestOf([account, request.model]);
 		const turns = restoreTurns(stored, request.messages, model);
 		const message = { ...request, messages: turns };
@@ -77,10 +77,10 @@ export class Messenger {
 		const { body, bill } = await this.request(plan, call);
 		const response = readChatResponse(body, digestOf([plan.body, body]));
 		keepTurn(stored, { model, turns, blocks: response.content, ids: response.callIds });
-		if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
+		if (response.hint !== undefined) this.addHint(withoutKey(response.hint));
 		// From the whole text, because a key may be split across several blocks.
 		const parts = response.parts.map((part) =>
-			'text' in part ? { ...part, text: withoutKeyInContent(part.text) } : part,
+			'text' in part ? { ...part, text: withoutKey(part.text) } : part,
 		);
 		return { ...response, parts, bill };
 	}
@@ -96,7 +96,6 @@ export class Messenger {
 		{ signals, onText }: MessageCall,
 	): Promise<{ body: JsonObject; bill: Bill }> {
 		const { gateway } = this;
-		const { createKeyFilter } = gateway.account;
 		const requests = new Requests();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);
 		const ended = new Promise<never>((_, reject) => {
@@ -112,7 +111,7 @@ export class Messenger {
 		const payer = gateway.payer({
 			requests,
 			read: async (response, reading) =>
-				await readStreamedResponse(response, { ...reading, onText, createKeyFilter }),
+				await readStreamedResponse(response, { ...reading, onText }),
 		});
 		const sending = pay(payer, UNRECORDED, undefined, plan, (response) => ({
 			body: response.json,
@@ -127,7 +126,7 @@ export class Messenger {
 				description: 'You may have been charged for the message.',
 				response: nonEmptyString(requests.arriving.get(plan)?.()),
 			});
-			throw unknown as Error;
+			throw leavingError(unknown, gateway.account) as Error;
 		}
 	}
 }

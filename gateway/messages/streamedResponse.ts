@@ -2,7 +2,6 @@ import { isSuccess } from '../protocol/outcome';
 import type { WireResponse } from '../wire/transport';
 import { MessageStream } from './messageStream';
 import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
-import type { KeyFilter } from '../../util/keyFilter';
 import { bound, type ResponseBody } from '../wire/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
 import { isByteStream } from '../../util/byteStream';
@@ -12,12 +11,7 @@ interface StreamOptions {
 	onText?: (text: string) => void;
 	/** Called with each part of the response; some gateways send a ping between them. */
 	onPart?: () => void;
-	/** Creates a filter that removes the key from a stream of texts. */
-	createKeyFilter: () => KeyFilter;
-	/**
-	 * The data received so far: bytes, or the shown text of a stream, whose raw events could contain
-	 * the key.
-	 */
+	/** The data received so far: bytes, or the shown text of a stream. */
 	chunks?: Uint8Array[];
 }
 
@@ -30,7 +24,7 @@ interface StreamOptions {
  */
 export async function readStreamedResponse(
 	response: WireResponse,
-	{ onText, onPart, createKeyFilter, chunks = [] }: StreamOptions,
+	{ onText, onPart, chunks = [] }: StreamOptions,
 ): Promise<ResponseBody> {
 	const { body, httpCode } = response;
 	if (!isSuccess(httpCode)) return await readJson(response, { chunks });
@@ -44,7 +38,6 @@ export async function readStreamedResponse(
 		}
 	};
 	const stream = new MessageStream();
-	const filter = createKeyFilter();
 	const show = (text: string): void => {
 		if (text !== '') onText?.(text);
 		if (text !== '') chunks.push(Buffer.from(text));
@@ -58,7 +51,7 @@ export async function readStreamedResponse(
 			if (chunks.length === 0 && stream.id !== undefined) {
 				chunks.push(Buffer.from(`${stream.id}\n`));
 			}
-			show(filter.add(text));
+			show(text);
 			// Ending the loop closes the connection, which some gateways keep open.
 			if (stream.done) break;
 		}
@@ -73,8 +66,6 @@ export async function readStreamedResponse(
 	}
 	// A tool call without a stop reason tells by itself that the response was cut off.
 	if (!stream.whole && !stream.callsTool) throw new Error('premature close');
-	// A truncated stream's withheld text isn't shown, because it may be half the key.
-	show(filter.rest());
 	return { text: JSON.stringify(stream.body), json: stream.body };
 }
 

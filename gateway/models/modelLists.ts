@@ -3,7 +3,7 @@ import { TtlCache, ttlMsOf, type Cached } from '../../util/ttlCache';
 import { errorFor } from '../errors/errorMessages';
 import type { Client, Sent } from '../pace/client';
 import type { RateLimiter } from '../pace/rateLimiter';
-import type { Account } from '../protocol/account';
+import { leavingError, type Account } from '../protocol/account';
 import { KEY_IN_OWN_HEADER } from '../protocol/auth';
 import type { Clock } from '../protocol/clock';
 import { GatewayError } from '../protocol/gatewayError';
@@ -63,7 +63,8 @@ async function cachedListing(
 			return { value: outcome, ttlMs: ttlMsOf(outcome.headers) };
 		}
 		const error = errorFor(plan, outcome, attempts);
-		throw isMissing(outcome) ? new NoListError(error.problem) : error;
+		const told = isMissing(outcome) ? new NoListError(error.problem) : error;
+		throw leavingError(told, owner.account) as Error;
 	};
 	return await cache.get(key, load, owner);
 }

@@ -1,11 +1,8 @@
 import { digestOf } from '../../util/digest';
 import type { JsonObject } from '../../util/json';
-import { createKeyEraser, ERASED } from '../../util/keyEraser';
-import { createKeyFilter, type KeyFilter } from '../../util/keyFilter';
+import { createKeyEraser, eraseIn } from '../../util/keyEraser';
 import { credentialProblem, readCredential, type Credential } from './credential';
-import { GatewayError } from './gatewayError';
-import { isBelow } from './url';
-import { parseUrl } from '../../util/parseUrl';
+import { GatewayError, withDetails } from './gatewayError';
 
 /** A credential with its identity, and what removes its secrets from texts. */
 export interface Account extends Credential {
@@ -21,20 +18,11 @@ export interface Account extends Credential {
 	 * a process remembers for a while.
 	 */
 	idWithKey: string;
-	/** Removes the secrets from a text: some gateways quote the key that they refuse. */
+	/**
+	 * Removes the secrets from a text that leaves, because some gateways quote the key that they refuse.
+	 * Inside, everything is as it came.
+	 */
 	withoutKey: (text: string) => string;
-	/**
-	 * The same for what a model has written, for names and for addresses, of which a key that is a word
-	 * may be a part.
-	 */
-	withoutKeyInContent: (text: string) => string;
-	/** Creates a filter that removes the secrets from what a model writes, which arrives in pieces. */
-	createKeyFilter: () => KeyFilter;
-	/**
-	 * An address as it is requested. The gateway's own key, which was removed from what is shown and
-	 * recorded, is in it again at the gateway's own server, and at no other.
-	 */
-	toRequest: (address: string) => string;
 }
 
 /**
@@ -51,23 +39,18 @@ export function accountOf(fields: JsonObject, identity?: string, needsKey = true
 	if (problem !== undefined) throw new GatewayError(problem);
 	const { base, baseUrl, key, headers } = credential;
 	const named = identity === undefined ? ['key', key] : ['credential', identity];
-	const secrets = secretsOf(credential);
-	const inContent = secrets.filter((secret) => !WORD.test(secret));
-	const withoutKeyInContent = createKeyEraser(inContent);
 	return {
 		...credential,
 		hasKey: needsKey || credentialProblem(credential) === undefined,
 		id: digestOf([baseUrl, named]),
 		idWithKey: digestOf([baseUrl, base.query, named, key, headers]),
-		withoutKey: createKeyEraser(secrets),
-		withoutKeyInContent,
-		createKeyFilter: () => createKeyFilter(inContent),
-		toRequest: (address) =>
-			isBelow(address, parseUrl(baseUrl)?.origin ?? baseUrl)
-				? withKeyAgain(address, key)
-				: withoutKeyInContent(address),
+		withoutKey: createKeyEraser(secretsOf(credential)),
 	};
 }
+
+/** An error as it leaves the client: without the secrets of the account in its texts. */
+export const leavingError = (error: unknown, { withoutKey }: Pick<Account, 'withoutKey'>) =>
+	error instanceof GatewayError ? withDetails(error, eraseIn(error.problem, withoutKey)) : error;
 
 /** The key, and what else authenticates: in additional headers, and in the query of an address. */
 const secretsOf = ({ key, headers, base, media }: Credential): string[] => [
@@ -90,14 +73,4 @@ const MARK = /^((sk|pk|rk|pat|hf|gh[a-z]|xox[a-z])[-_]|eyJ)/;
 function secretIn(name: string, value: string): string | undefined {
 	if (SCHEME.test(value)) return value.replace(SCHEME, '');
 	return NAME_OF_SECRET.test(name) || MARK.test(value) ? value : undefined;
-}
-
-/** A key that is a word, for a server that needs none: it may be in any text. */
-const WORD = /^[a-z _-]{1,12}$/i;
-
-/** An address with the key in place of the mark of its removal; in a query as it is written there. */
-function withKeyAgain(address: string, key: string): string {
-	const [path = '', query] = address.split(/(\?.*)/s);
-	const inQuery = query?.replaceAll(ERASED, () => encodeURIComponent(key)) ?? '';
-	return path.replaceAll(ERASED, () => key) + inQuery;
 }

@@ -83,21 +83,20 @@ export function readCredential(fields: JsonObject): Credential {
 	};
 }
 
-/** The choice in a field; `choiceProblem` refuses any other text. */
+/** The choice in a field, or else the usual one. */
 function choiceIn<Field extends ChoiceField>(
 	fields: JsonObject,
 	field: Field,
 ): (typeof CHOICES)[Field][number] {
-	const [usual] = CHOICES[field];
-	return (nonEmptyString(fields[field])?.trim() ?? usual) as (typeof CHOICES)[Field][number];
+	const choices: ReadonlyArray<(typeof CHOICES)[Field][number]> = CHOICES[field];
+	const chosen = choices.find((choice) => choice === textOf(fields[field]));
+	return chosen ?? CHOICES[field][0];
 }
 
-/** The header in a row; none in an empty one. What is no row has no name, which is a problem. */
+/** The header in a row; none without a name. */
 function headersIn(row: unknown): Header[] {
-	const isRow = isJsonObject(row) && ('name' in row || 'value' in row);
-	const name = isRow ? textOf(row.name) : '';
-	const value = isRow ? textOf(row.value) : Object.keys(row ?? '').join();
-	return name + value === '' ? [] : [{ name, value }];
+	const { name, value } = isJsonObject(row) ? row : {};
+	return textOf(name) === '' ? [] : [{ name: textOf(name), value: textOf(value) }];
 }
 
 const textOf = (value: unknown): string =>
@@ -114,32 +113,8 @@ export function credentialProblem(credential: Credential, needsKey = true): Prob
 		(needsKey ? apiKeyProblem(credential.key) : undefined) ??
 		addressProblem("'Base URL'", credential.baseUrl) ??
 		addressProblem(underSettings('Media URL'), credential.mediaUrl) ??
-		headersProblem(credential) ??
-		choiceProblem('Message Authentication', credential.messageAuth, CHOICES.messageAuth) ??
-		choiceProblem('Asynchronous Flag', credential.asyncFlag, CHOICES.asyncFlag) ??
-		choiceProblem('Edit Format', credential.editFormat, CHOICES.editFormat) ??
-		imageFieldProblem(credential.imageFieldName)
+		headersProblem(credential)
 	);
-}
-
-function choiceProblem(
-	label: string,
-	value: string,
-	values: readonly string[],
-): Problem | undefined {
-	if (values.includes(value)) return undefined;
-	return {
-		message: `${underSettings(label)} in the Media Gateway credential has an unknown value`,
-		description: `It must be one of ${values.join(', ')}.`,
-	};
-}
-
-function imageFieldProblem(name: string): Problem | undefined {
-	if (!/[\p{Cc}\p{Cs}"]/u.test(name) && name.length <= LONGEST_NAME) return undefined;
-	return {
-		message: `${underSettings('Image Field Name')} in the Media Gateway credential isn't the name of a field`,
-		description: `Enter up to ${LONGEST_NAME} characters without quotes or line breaks, such as image[].`,
-	};
 }
 
 function addressProblem(field: string, address: string): Problem | undefined {
@@ -212,44 +187,26 @@ function apiKeyProblem(key: string): Problem | undefined {
 const OWN_HEADERS =
 	/^(authorization|x-api-key|x-async|accept|accept-encoding|content-(type|length|encoding)|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-(authorization|connection))$/i;
 
-/** A header's name (RFC 9110, section 5.6.2) that begins like a word, and a value in ASCII. */
-const NAME = /^[a-z\d][\w!#$%&'*+.^`|~-]*$/i;
-const VALUE = /^[\x20-\x7e]+$/;
-
-/** The longest name of a header in an error, in characters. */
-const LONGEST_NAME = 100;
-
 /**
- * The problem of the version header, the additional ones and that of a payment's key. It names a header,
- * but not its value, a secret.
+ * The problem of a header that would replace another one, such as the key. It names the header, but not
+ * its value, a secret.
  */
 function headersProblem({ headers, version, idempotencyHeader }: Credential): Problem | undefined {
-	const taken = new Set<string>();
-	const ofKey = idempotencyHeader === '' ? [] : [{ name: idempotencyHeader, value: 'key' }];
-	const named: Array<[Header[], string]> = [
-		[[version], underSettings('Version Header Name', 'Version Header Value')],
-		[headers, underSettings('Additional Headers')],
-		[ofKey, underSettings('Idempotency Header')],
+	const named = [
+		{ name: version.name, field: underSettings('Version Header Name') },
+		...headers.map(({ name }) => ({ name, field: underSettings('Additional Headers') })),
+		{ name: idempotencyHeader, field: underSettings('Idempotency Header') },
 	];
-	for (const [header, field] of named.flatMap(([list, label]) =>
-		list.map((one) => [one, label] as const),
-	)) {
-		const message = headerProblem(header, taken);
-		const description = `Correct ${field} in the Media Gateway credential.`;
-		if (message !== undefined) return { message, description };
-		taken.add(header.name.toLowerCase());
+	const taken = new Set<string>();
+	for (const { name, field } of named) {
+		const lower = name.toLowerCase();
+		if (OWN_HEADERS.test(name) || taken.has(lower)) {
+			return {
+				message: `The header '${name}' is already set, by the nodes themselves or by another field`,
+				description: `Correct ${field} in the Media Gateway credential.`,
+			};
+		}
+		taken.add(lower);
 	}
 	return undefined;
-}
-
-function headerProblem({ name, value }: Header, taken: Set<string>): string | undefined {
-	const shown = name.slice(0, LONGEST_NAME);
-	if (name === '') return 'An additional header has no name';
-	if (!NAME.test(name)) return `The header name '${shown}' contains an invalid character`;
-	if (OWN_HEADERS.test(name) || taken.has(name.toLowerCase())) {
-		return `The header '${shown}' is already set, by the nodes themselves or by another row`;
-	}
-	if (value === '') return `The header '${shown}' has no value`;
-	if (VALUE.test(value)) return undefined;
-	return `The value of the header '${shown}' contains a line break or an invalid character`;
 }

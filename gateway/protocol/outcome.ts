@@ -16,7 +16,7 @@ export type Outcome =
 			text: string;
 			/** The body as JSON; undefined if it isn't JSON. */
 			json: unknown;
-			/** The address that responded, without secrets. */
+			/** The address that responded. */
 			url?: string;
 	  }
 	| {
@@ -25,7 +25,7 @@ export type Outcome =
 			detail: string;
 			/** The status, if the head of a response had arrived. */
 			httpCode?: number;
-			/** The beginning of the partial body, without the key. */
+			/** The beginning of the partial body. */
 			received?: string;
 			/** Those of the head, if it had arrived; lower-case names. */
 			headers?: Record<string, string>;

@@ -1,3 +1,4 @@
+import { nonEmptyString } from '../../util/json';
 import { firstOf } from './responseFields';
 
 /**
@@ -12,27 +13,17 @@ const LONGEST = 128;
 /**
  * The number of a request, from the headers of its response: printable ASCII in one line, shortened.
  *
- * @param headers in any case of names
+ * @param headers with names in lower case
  */
-export function readRequestId(headers: Record<string, unknown> = {}): string | undefined {
-	const named = Object.fromEntries(
-		Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
-	);
-	return firstOf(
-		HEADERS.map((name) => named[name]),
+export const readRequestId = (headers: Record<string, unknown> = {}): string | undefined =>
+	firstOf(
+		HEADERS.map((name) => headers[name]),
 		idIn,
 	);
-}
 
 function idIn(value: unknown): string | undefined {
-	const [first] = Array.isArray(value) ? (value as unknown[]) : [value];
-	if (typeof first !== 'string') return undefined;
-	const id = first
-		.slice(0, 2 * LONGEST)
-		.trim()
-		.replace(/[^\x21-\x7e].*$/s, '')
-		.slice(0, LONGEST);
-	return id === '' ? undefined : id;
+	const id = nonEmptyString(value)?.trim().slice(0, LONGEST);
+	return nonEmptyString(id?.replace(/[^\x21-\x7e].*$/s, ''));
 }
 
 /** The number as the end of a text; empty where there is none. */

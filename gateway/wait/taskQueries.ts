@@ -1,3 +1,4 @@
+import { ERASED } from '../../util/keyEraser';
 import {
 	planGet,
 	TASK_PATHS,
@@ -47,7 +48,9 @@ export function planTaskQueries(
 	const ofKind = TASK_PATHS[task.taskType ?? 'generation'];
 	const isSafe = (path: string) => task.taskType === undefined || isLast || isUnique(task, path);
 	const others = foundPath === undefined || isLast ? ALL_PATHS.filter(isSafe) : [];
-	const named = pathAtGateway(task.statusUrl, home);
+	const { statusUrl } = task;
+	// From an item, in which the key was erased, an address leads nowhere.
+	const named = statusUrl?.includes(ERASED) ? undefined : pathAtGateway(statusUrl, home);
 	const usual = `${foundPath ?? ofKind}/${id}`;
 	const paths = [named ?? usual, usual, ...[ofKind, ...others].map((path) => `${path}/${id}`)];
 	const whereIs = (path: string) => (path === usual ? 'usual' : path === named ? 'named' : 'other');

@@ -8,7 +8,7 @@ const LONGEST_URL = 300;
 
 /**
  * The line of a log for an attempt: what was sent, where to, how it ended and when, its number at the
- * gateway, and for which item. Never the key, a query or a body.
+ * gateway, and for which item. Never a query or a body.
  */
 export function attemptLine({ plan, url, outcome, durationMs }: Attempt): string {
 	const { call, method, item } = plan;

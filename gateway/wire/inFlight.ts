@@ -10,7 +10,7 @@ const LONGEST_STREAM_MS = 3_600_000;
 /** The requests of a run that are in progress. */
 export class Requests {
 	/**
-	 * The beginning of each response that is arriving, without the key, if its request may have been
+	 * The beginning of each response that is arriving, if its request may have been
 	 * accepted. It may contain a task ID, which must not be lost by a Stop.
 	 */
 	readonly arriving = new WeakMap<RequestPlan, () => string>();

@@ -1,5 +1,4 @@
-import { ERASED, eraseInJson, type Stays } from '../../util/keyEraser';
-import { isJsonObject, jsonText } from '../../util/json';
+import { jsonText } from '../../util/json';
 import { MB } from '../../util/megabyte';
 import type { Account } from '../protocol/account';
 import { additionalHeaders, credentialHeaders, skipsCertificate } from '../protocol/auth';
@@ -32,7 +31,7 @@ const LONGEST_RECEIVED = 2048;
 /** An attempt to send a plan, for a log. */
 export interface Attempt {
 	plan: RequestPlan;
-	/** The address of its last request, without the key and without a query, which may be a signature. */
+	/** The address of its last request, without a query, which may be a signature. */
 	url: string;
 	/** Undefined if the run was stopped. */
 	outcome?: Outcome;
@@ -74,21 +73,16 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const isImage = plan.call === 'download';
 		const api = plan.call === 'listing' ? account.media : account.base;
 		const address = isImage ? plan.path : planUrl(plan, api);
-		// The address of an edit's source comes from the input, which the key must not get into; that of the
-		// model list from the credential, with what its query has.
-		const isAsGiven = plan.isForeign === true || plan.call === 'listing';
-		const url = isAsGiven ? address : account.toRequest(address);
-		const request: AddressedRequest = { plan, url };
+		const request: AddressedRequest = { plan, url: address };
 		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
 		const followRedirects = async (signal: AbortSignal, onPart: () => void): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
 				const response = await requestAndRead(options, request, signal, onPart);
 				const next = redirectUrl(plan, response, request.url, api.url);
 				if (next === undefined || redirects >= mostRedirects) {
-					const shown = account.withoutKey(request.url);
-					return { url: shown, ...withoutKeyIn(response, account, plan.call) };
+					return { url: request.url, ...response };
 				}
-				request.url = plan.isForeign ? next : account.toRequest(next);
+				request.url = next;
 			}
 		};
 		const startedAt = Date.now();
@@ -97,8 +91,8 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 			outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
 			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
 		} finally {
-			const shown = account.withoutKey(request.url.replace(/[?#].*$/s, ''));
-			options.onAttempt?.({ plan, url: shown, outcome, durationMs: Date.now() - startedAt });
+			const url = request.url.replace(/[?#].*$/s, '');
+			options.onAttempt?.({ plan, url, outcome, durationMs: Date.now() - startedAt });
 		}
 	};
 }
@@ -127,7 +121,7 @@ async function requestAndRead(
 	onPart: () => void,
 ): Promise<HttpResponse> {
 	const { plan } = request;
-	const { transport, account } = options;
+	const { transport } = options;
 	const { arriving } = options.requests;
 	const hasImages = WITH_IMAGES.includes(plan.call);
 	const read = options.read ?? (hasImages ? readImageResponse : readJson);
@@ -147,11 +141,7 @@ async function requestAndRead(
 			if (isByteStream(body)) body.on('data', onPart);
 		}
 		const chunks: Uint8Array[] = [];
-		// What may be the beginning of the key is left out at the end.
-		const received = (): string =>
-			account
-				.withoutKey(account.createKeyFilter().add(beginningOf(chunks)))
-				.slice(0, LONGEST_RECEIVED);
+		const received = (): string => beginningOf(chunks).slice(0, LONGEST_RECEIVED);
 		const headers = plainHeaders(response.headers);
 		if (!isRefusal(httpCode, headers.location)) arriving.set(plan, received);
 		try {
@@ -160,8 +150,7 @@ async function requestAndRead(
 			arriving.delete(plan);
 			return { kind: 'response', httpCode, headers, text, json };
 		} catch (error) {
-			const shown = plainHeaders(response.headers, account.withoutKey);
-			const cut = { httpCode, headers: shown, received: received() };
+			const cut = { httpCode, headers, received: received() };
 			request.cut = cut;
 			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
 			throw error as Error;
@@ -200,48 +189,10 @@ async function openFiles({ form, inline, inside, body = {} }: RequestPlan) {
 	return inline && (await jsonWithFiles(body, inline));
 }
 
-/** The same response without the key: some gateways quote the key that they refuse. */
-function withoutKeyIn(response: HttpResponse, account: Account, call: Call): HttpResponse {
-	const { withoutKey, withoutKeyInContent } = account;
-	const { text, json, headers, httpCode } = response;
-	const isMessage = call === 'message' && httpCode < 300 && isJsonObject(json) && !json.error;
-	const eraseText = isMessage ? withoutKeyInContent : withoutKey;
-	// A key that is a word may be a part of a name or an address.
-	const erase = (quoting: string): string => {
-		const erased = eraseText(quoting);
-		const isName = erased !== quoting && erased !== ERASED && !/\s/.test(quoting);
-		return isName ? withoutKeyInContent(quoting) : erased;
-	};
-	const erased = eraseText(text);
-	// JSON may spell any character of the key as an escape.
-	const isClean = erased === text && !text.includes('\\u');
-	const stays = isMessage ? isBlockOfModel : isRevisedPrompt;
-	return {
-		kind: 'response',
-		httpCode,
-		headers: plainHeaders(headers, erase),
-		text: erased,
-		json: isClean ? json : eraseInJson(json, erase, stays),
-	};
-}
-
-/**
- * Whether an object is a block of a message that goes back to the model as it came: one of thinking,
- * which is signed, or of a tool call.
- */
-const isBlockOfModel: Stays = (name, value) =>
-	name === 'content' && isJsonObject(value) && value.type !== 'text';
-
-const isRevisedPrompt: Stays = (name) => /^revised_?prompt$/i.test(name);
-
-/** Headers with names in lower case and values as one string, without the key. */
-export function plainHeaders(
-	headers: WireResponse['headers'],
-	erase: (text: string) => string = (text) => text,
-): Record<string, string> {
+/** Headers with names in lower case and values as one string. */
+export function plainHeaders(headers: WireResponse['headers']): Record<string, string> {
 	const plain: Record<string, string> = {};
-	for (const [name, value] of Object.entries(headers ?? {})) {
-		plain[name.toLowerCase()] = erase(String(value));
-	}
+	for (const [name, value] of Object.entries(headers ?? {}))
+		plain[name.toLowerCase()] = String(value);
 	return plain;
 }

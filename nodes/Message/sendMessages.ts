@@ -141,7 +141,7 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 	const paid = paymentLog.resultOf(itemIndex);
 	const { message = {}, turns = [] } = paid;
 	const hint = responseHint(message);
-	if (hint !== undefined) run.hints.add(run.gateway.account.withoutKeyInContent(hint));
+	if (hint !== undefined) run.hints.add(hint);
 	const about = { forTool: run.isTool, bill: laterBill(paid, {}) };
 	const json = messageOutput(message, turns, target, about);
 	// A copy, because the turns belong to the input and the response to the record of payments.

@@ -31,4 +31,5 @@ export const payerFor = (json: () => object, idempotencyHeader?: string): Payer 
 		},
 		sendOnce: async () => await Promise.resolve(response(200, json() as never)),
 		requests: new Requests(),
+		withoutKey: (text) => text,
 	});

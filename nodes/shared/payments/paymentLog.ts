@@ -14,6 +14,7 @@ import {
 	type Recovered,
 	type UnreturnedPayment,
 } from '../run/knownItems';
+import { leaving } from '../run/leaving';
 import type { RequestFacts } from '../run/requestFacts';
 import { isTool, runIndexOf } from '../run/runContext';
 import {
@@ -52,6 +53,9 @@ export interface PaymentSources {
 	resendsUnknown?: boolean;
 	readBrought?: (itemIndex: number) => PaymentResult | undefined;
 }
+
+/** Parts of a result with addresses, from which an image may still be downloaded: they stay as they came. */
+const AS_THEY_CAME = ['images', 'task'];
 
 /** What this try knows of an item. */
 interface ItemState {
@@ -324,7 +328,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		if (end.charged === 'yes' && takenOver !== undefined) {
 			keepOnly(this.payments, (one) => one !== takenOver);
 		}
-		const result = end.charged === 'yes' ? end.receipt : { unknown: end.problem };
+		const result = this.recorded(end.charged === 'yes' ? end.receipt : { unknown: end.problem });
 		if (earlier === undefined) this.add(itemIndex, result);
 		else earlier.result = { facts, ...result };
 	}
@@ -349,7 +353,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** Updates the payment of an item. */
 	update(itemIndex: number, result: PaymentResult): void {
 		const { payment } = this.stateOf(itemIndex);
-		if (payment !== undefined) payment.result = { ...payment.result, ...result };
+		if (payment !== undefined) payment.result = { ...payment.result, ...this.recorded(result) };
 	}
 
 	/** Sets the facts of an item's request once they are read; a payment is recorded with them. */
@@ -504,6 +508,15 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 			if (takenOver !== undefined) takenOver.reference = reference;
 		}
 		this.used().forEach(release);
+	}
+
+	/** A result without secrets, as n8n stores it with the execution. @see AS_THEY_CAME */
+	private recorded(result: PaymentResult): PaymentResult {
+		const parts = Object.entries(result).map(([name, part]) => [
+			name,
+			AS_THEY_CAME.includes(name) ? part : leaving(this.context, part as unknown),
+		]);
+		return Object.fromEntries(parts) as PaymentResult;
 	}
 
 	private stateOf(itemIndex: number): ItemState {

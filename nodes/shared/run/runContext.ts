@@ -11,6 +11,7 @@ import { Semaphore } from '../../../util/semaphore';
 import { escapeHtml, oneLine } from '../../../util/text';
 import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
 import { portsOf } from '../transport/n8nTransport';
+import { eraseFrom, leaving } from './leaving';
 
 /** A run of a node: what its items share. */
 export interface Run {
@@ -110,6 +111,7 @@ export async function openRun(
 ): Promise<Run> {
 	const fields = await loadCredential(context);
 	const account = readAccount(fields, context.getNode(), options.needsKey);
+	eraseFrom(context, account.withoutKey);
 	let retried = 0;
 	const hints = new Set<string>();
 	const name = oneLine(context.getNode().name);
@@ -157,7 +159,7 @@ export function addHints(
 	const more = all.length - shown.length;
 	if (more > 0) shown.push(`There are ${more} more hints like these.`);
 	for (const hint of shown) {
-		const text = withoutDataUrls(hint);
+		const text = withoutDataUrls(leaving(context, hint));
 		const cut = text.length > LONGEST_HINT ? `${text.slice(0, LONGEST_HINT)}…` : text;
 		context.addExecutionHints?.({ message: escapeHtml(cut), type, location: 'outputPane' });
 	}

@@ -3,6 +3,7 @@ import { digestOf } from '../../../util/digest';
 import { describeFailure, withAdvice, withFailures } from './failedOutput';
 import { FREE_ITEMS, type KnownItems } from './knownItems';
 import { resultOfFailure } from './itemRunner';
+import { leavingError, leavingItems } from './leaving';
 import { finalError } from './nodeErrors';
 import { notesOf } from './n8nEngine';
 import { addHints, isRunByAgent, isStopped, isTool } from './runContext';
@@ -24,17 +25,20 @@ export async function runNode(
 ): Promise<INodeExecutionData[][]> {
 	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
 	const wasStopped = isStopped(context);
+	const asLeaving = (outputs: INodeExecutionData[][]): INodeExecutionData[][] =>
+		withFailures(context, outputs, known).map((items) => leavingItems(context, items));
 	try {
-		return withFailures(context, await execute(), known);
+		return asLeaving(await execute());
 	} catch (error) {
 		// The error of a Stop must keep the word by which the engine recognizes it.
 		if (isStopped(context)) {
 			if (!wasStopped) await reportStopped(context, error, known);
-			throw error as Error;
+			throw leavingError(context, error) as Error;
 		}
 		const node = context.getNode();
 		if (!context.continueOnFail()) {
-			const failure = withAdvice(context, finalError(node, error, known), known);
+			const told = withAdvice(context, finalError(node, error, known), known);
+			const failure = leavingError(context, told);
 			if (!isRunByAgent(context) || hasMoreTries(context)) throw failure;
 			return [[{ json: { error: failure.message }, pairedItem: { item: 0 } }]];
 		}
@@ -43,7 +47,7 @@ export async function runNode(
 			.map((_, itemIndex) => resultOfFailure(node, { error, itemIndex }, known));
 		known.markReturned?.(new Set(results.keys()));
 		if (!isTool(context)) addHints(context, [describeFailure(results.flat())]);
-		return withFailures(context, [results.flat()], known);
+		return asLeaving([results.flat()]);
 	}
 }
 

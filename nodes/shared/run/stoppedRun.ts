@@ -4,6 +4,7 @@ import { withoutUndefined } from '../../../util/json';
 import { inFlow, startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
 import { type KnownItems, type UnreturnedPayment } from './knownItems';
+import { leaving } from './leaving';
 import { problemOf } from './nodeErrors';
 
 /** The node whose output is the list of what a stopped run leaves. */
@@ -26,7 +27,7 @@ export function logUnreturned(
 	level: 'info' | 'warn' = 'warn',
 ): void {
 	const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
-	context.logger?.[level](`${where}: ${what} ${text}`);
+	context.logger?.[level](`${where}: ${what} ${leaving(context, text)}`);
 }
 
 /**
@@ -56,7 +57,7 @@ export async function reportStopped(
 		const charged = mostCharged([told, payment.outcome === 'unknown' ? 'maybe' : 'no']);
 		const fields = copiedFields(input[payment.item]?.json ?? {});
 		const json = withoutUndefined({ ...fields, model, prompt, charged, ...payment });
-		return { json: json as IDataObject };
+		return { json: leaving(context, json as IDataObject) };
 	});
 	// The log has the list too, and an unsaved workflow has no sub-executions. The end of the time limit of
 	// a workflow is a Stop as well, and would be that of the list.

@@ -5,6 +5,7 @@ import { detailsOf } from './knownItems';
 import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { describeReasons } from './failureReasons';
+import { leaving } from './leaving';
 import { addHints, isTool } from './runContext';
 import { describeBills, inItsUnit } from '../../../util/bill';
 import { tallyOf } from './tally';
@@ -77,7 +78,7 @@ export function tellUser(
 		return;
 	}
 	const name = subExecutionOf ?? context.getNode().name;
-	const line = oneLine(`Media Gateway, "${name}": ${message}`);
+	const line = oneLine(`Media Gateway, "${name}": ${leaving(context, message)}`);
 	context.logger?.[type === 'info' ? 'info' : 'warn'](line);
 }
 

@@ -4,6 +4,7 @@ import { withFieldsOfFailed } from '../images/imageItems';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { runItems } from '../run/itemRunner';
+import { leaving } from '../run/leaving';
 import { openRun } from '../run/runContext';
 import {
 	allTasks,
@@ -87,7 +88,8 @@ export async function checkOnce(
 			known: { ...knownWaits(stored), listUnreturned: () => listTasks(entries) },
 		});
 		const fieldsOf = (itemIndex: number) => fieldsOfFailed(plan, stored[itemIndex]?.wait);
-		return { entries: withOutput(entries, withFieldsOfFailed(output, fieldsOf)), unpolled };
+		const checked = withOutput(entries, withFieldsOfFailed(output, fieldsOf));
+		return { entries: leaving(context, checked), unpolled };
 	} finally {
 		plan.counts.rateLimitedRequests += run.rateLimitedRequests();
 		run.gateway.end();

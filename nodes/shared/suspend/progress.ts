@@ -1,5 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
+import { leaving } from '../run/leaving';
 import * as engine from '../run/n8nEngine';
 import { progressWorkflow } from './subWorkflows';
 
@@ -55,7 +56,7 @@ export function openProgress(context: IExecuteFunctions) {
 	return {
 		/** @param item the output item of a task */
 		add: (item: INodeExecutionData): void => {
-			channel.tasks.push(item);
+			channel.tasks.push(leaving(context, item));
 			running ??= start();
 		},
 		/** @param isReturned whether the node has returned all tasks; if not, they stay in n8n's list */

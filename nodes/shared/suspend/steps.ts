@@ -2,6 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway';
 import { finishRun } from '../run/summary';
 import { nodeError, problemOf } from '../run/nodeErrors';
+import { leaving } from '../run/leaving';
 import { isStopped } from '../run/runContext';
 import { checkOnce } from './checkOnce';
 import { inPlace, linked, unlinked } from './itemLinks';
@@ -202,7 +203,7 @@ async function pollStored(context: IExecuteFunctions): Promise<INodeExecutionDat
 		return await nextRound(context, notes, waits);
 	} catch (error) {
 		if (isStopped(context)) throw error as Error;
-		return [[], toItems(withFailure(context, waits, error))];
+		return [[], leaving(context, toItems(withFailure(context, waits, error)))];
 	}
 }
 

@@ -4,6 +4,7 @@ import { describeRun, finishRun, type RunCounts } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
 import { describeUnreturned, finalError } from '../run/nodeErrors';
+import { leaving } from '../run/leaving';
 import { addHints, isStopped, isTool } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
 import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
@@ -111,7 +112,7 @@ async function startSupervisor(
 	entries: WaitEntry[],
 ): Promise<void> {
 	const workflow = supervisorWorkflow(context, plan);
-	const items = toItems({ plan, entries });
+	const items = toItems({ plan, entries: leaving(context, entries) });
 	for (let again = 0; ; again += 1) {
 		try {
 			await engine.startSuspended(context, workflow, items);

@@ -356,10 +356,12 @@ test.each(WAYS)('names that the endpoint refuses are called by their own, by %s'
 });
 
 describe('what arrives', () => {
-	test.each(WAYS)('never shows the key, nor a part of it, by %s', async (way) => {
+	test('whole never shows the key, nor a part of it', async () => {
 		const content = [text(`It is ${KEY.slice(0, 8)}`), text(`${KEY.slice(8)}.`)];
 		scene.reply = reply(content, 'end_turn');
-		const answer = await scene.bench.with({}, async (supply) => ask(await supply(), way, hello));
+		const answer = await scene.bench.with({}, async (supply) =>
+			ask(await supply(), 'invoke', hello),
+		);
 		expect(answer.text).toBe('It is ***.');
 		expect(everythingIn(answer)).not.toContain('sk-');
 	});

@@ -180,7 +180,7 @@ describe('the test behind the button', () => {
 		const { status, message } = await withKey(KEY, { baseUrl: own.url, headers });
 		expect([status, message]).toEqual([
 			'Error',
-			'The gateway rejected the request (400): x-provider is required for *** with Bearer ***. Check the parameters and the Media Gateway credential.',
+			'The gateway rejected the request (400): x-provider is required for *** with Bearer …. Check the parameters and the Media Gateway credential.',
 		]);
 	});
 
@@ -351,6 +351,20 @@ describe('before anything is sent', () => {
 		}
 		expect(bench.gateway.count('any')).toBe(0);
 	});
+
+	test('a header that cannot be sent is not charged', async () => {
+		const headers = { values: [{ name: 'x tenant', value: '7' }] };
+		const host = await hostFor({ baseUrl: bench.gateway.url, headers });
+		const options = { checkLimits: false };
+		const parameters = { prompt: 'a fox', mode: 'submit', options };
+		const { error } = await host.run(workflowOf('imageGeneration', parameters));
+		expect(error).toMatchObject({
+			message: expect.stringContaining('a request header is invalid'),
+			description: expect.stringMatching(/'Additional Headers'.*you weren't charged/),
+			context: { details: { charged: 'no' } },
+		});
+		expect(bench.gateway.paid).toBe(0);
+	});
 });
 
 describe('the key, and the value of an additional header', () => {
@@ -466,6 +480,26 @@ describe('the key, and the value of an additional header', () => {
 		},
 		60_000,
 	);
+
+	test('an image whose address has it is downloaded as the gateway wrote it, also later', async () => {
+		const images = await opened(
+			serve(({ url }, response) => {
+				if (url === `/${KEY}/1.png`) return void response.end(TINY_PNG);
+				response.writeHead(404).end();
+			}),
+		);
+		const own = await opened(
+			serve((_, response) => sendJson(response, { data: [{ url: `${images.url}/${KEY}/1.png` }] })),
+		);
+		const host = await hostWith({ baseUrl: own.url });
+		const options = { checkLimits: false };
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox', options }));
+		expect(result.error).toBeUndefined();
+		const [item] = result.output(NODE);
+		expect(item!.json.url).toBe(`${images.url}/***/1.png`);
+		expect(item!.binary!.data!.mimeType).toBe('image/png');
+		expect(everythingIn([result.output(NODE), result.hints(NODE)])).not.toContain('0123456789');
+	});
 
 	test('nor does another host get one by way of the gateway itself', async () => {
 		const images = await opened(serve((_, response) => void response.end(TINY_PNG)));

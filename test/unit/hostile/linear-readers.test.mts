@@ -158,7 +158,7 @@ const OTHERS: Record<string, Shape[]> = {
 	detectImageType: BYTES,
 	detectPdf: BYTES,
 	didYouMean: [(text) => [text, [text, `a${text}`, text.slice(9)]]],
-	eraseInJson: [(text) => [{ url: text, [text]: text }, erase]],
+	eraseIn: [(text) => [{ url: text, [text]: text }, erase]],
 	errorFor: [
 		(text) => [poll, response(500, text, parseJson(text))],
 		(text) => [{ ...poll, call: 'sync', paid: true }, response(200, text)],
@@ -217,7 +217,7 @@ const MADE: Array<readonly [file: string, name: string, reader: (text: string) =
 	['keyEraser.ts', 'any text', (text) => createKeyEraser([text.slice(0, 9000)])(text)],
 	['keyEraser.ts', 'a long key', (text) => createKeyEraser([text.slice(0, 200)])(`${text}\\%`)],
 	['http.ts', 'faultFrom', (text) => faultFrom(Object.assign(new Error(text), { code: text }))],
-	['http.ts', 'plainHeaders', (text) => plainHeaders({ [text]: text }, erase)],
+	['http.ts', 'plainHeaders', (text) => plainHeaders({ [text]: text })],
 	['messageStream.ts', 'add', (text) => new MessageStream().add({ event: text, data: text })],
 ];
 

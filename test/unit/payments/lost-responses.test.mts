@@ -21,6 +21,7 @@ async function payWith(
 	const payer = createPayer({
 		idempotencyHeader,
 		requests: new Requests(),
+		withoutKey: (text) => text,
 		sendOnce: async (plan) => {
 			sent.push(plan as PaidPlan);
 			return await Promise.resolve(outcomes[sent.length - 1]!);

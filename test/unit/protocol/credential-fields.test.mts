@@ -20,7 +20,9 @@ describe('reading additional headers', () => {
 	test.each<[string, unknown]>([
 		['no field', undefined],
 		['an empty list', { values: [] }],
-		['rows without anything in them', { values: [row('', ''), row('  ', '\n'), {}, null] }],
+		['rows without a name', { values: [row('', ''), row('  ', 'x'), {}, null, 'x: y'] }],
+		['a text from an expression', 'x-tenant: 7'],
+		['names with their values from an expression', { 'x-tenant': '7' }],
 		['an empty list from an expression', []],
 	])('%s is no header and no problem', (_name, headers) => {
 		expect(readCredential(fields(headers)).headers).toEqual([]);
@@ -40,41 +42,16 @@ describe('reading additional headers', () => {
 		expect(credentialProblem(readCredential(fields(headers)))).toBeUndefined();
 		expect(readCredential(fields(headers)).headers).toEqual([row('x-tenant', '7')]);
 	});
-
-	test.each<[string, unknown]>([
-		['a text', 'x-tenant: hidden-value'],
-		['a text as a row', { values: ['hidden-value'] }],
-		['names with their values', { 'x-tenant': 'hidden-value' }],
-	])('%s from an expression is refused, without its value', (_name, headers) => {
-		const problem = credentialProblem(readCredential(fields(headers)))!;
-		expect(problem.message).toBe('An additional header has no name');
-		expect(problem.description).toContain("'Additional Headers'");
-		expect(asText(problem)).not.toContain('hidden-value');
-	});
 });
 
-describe('a header that cannot be sent is named, without its value', () => {
-	test.each<[string, string, string, RegExp]>([
-		['no name', '', 'hidden-value', /^An additional header has no name$/],
-		['no value', 'x-tenant', '', /^The header 'x-tenant' has no value$/],
-		['a space', 'x tenant', 'hidden-value', /name 'x tenant' contains an invalid character/],
-		['a name of JavaScript', '__proto__', 'hidden-value', /contains an invalid character/],
-		['a second header', 'x-tenant', 'hidden-value\r\nhost: x', /value of the header 'x-tenant'/],
-	])('%s', (_name, name, value, message) => {
-		const problem = credentialProblem(readCredential(rows(row(name, value))));
-		expect(problem?.message).toMatch(message);
-		expect(asText(problem!)).toMatch(
-			/'Additional Headers' under 'Gateway Settings' in the Media Gateway credential\.$/,
-		);
-		expect(asText(problem!)).not.toContain('hidden-value');
-	});
-
+describe('a header that would replace another one is named, without its value', () => {
 	test.each([
 		...['Authorization', 'X-API-Key', 'Content-Type', 'content-length', 'Host', 'accept', 'TE'],
 		...['Transfer-Encoding', 'Connection', 'X-Async', 'anthropic-version', 'Expect'],
-	])('%s is already set, by the nodes themselves or by another row', (name) => {
-		expect(credentialProblem(readCredential(rows(row(name, 'x'))))?.message).toBe(
-			`The header '${name}' is already set, by the nodes themselves or by another row`,
+	])('%s is already set', (name) => {
+		const problem = credentialProblem(readCredential(rows(row(name, 'hidden-value'))))!;
+		expect(asText(problem)).toBe(
+			`The header '${name}' is already set, by the nodes themselves or by another field. Correct 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.`,
 		);
 	});
 
@@ -88,20 +65,12 @@ describe('a header that cannot be sent is named, without its value', () => {
 	});
 });
 
-test.each([
-	'authorization',
-	'X-Api-Key',
-	'Content-Type',
-	'anthropic-version',
-	'X-Tenant',
-	'a b',
-	'ä',
-])(
+test.each(['authorization', 'X-Api-Key', 'Content-Type', 'anthropic-version', 'X-Tenant'])(
 	'a header for the key of a payment that is none of its own is refused: %s',
 	(idempotencyHeader) => {
 		const given = { ...rows(row('x-tenant', '7')), idempotencyHeader };
 		expect(asText(credentialProblem(readCredential(given))!)).toMatch(
-			/(already set|invalid character).*Correct 'Idempotency Header' under 'Gateway Settings'/,
+			/already set.*Correct 'Idempotency Header' under 'Gateway Settings'/,
 		);
 	},
 );
@@ -123,19 +92,12 @@ test('additional headers go to the origin of the gateway, and to no other', () =
 	expect(credentialHeaders('https://gateway.example/v1/messages', nowhere)).toEqual({});
 });
 
-test.each([
-	['versionHeaderName', 'Authorization'],
-	['versionHeaderName', 'a b'],
-	['versionHeaderValue', '1\r\nx-other: 2'],
-])(
-	'a version header that would replace the key or break the request is refused: %s %j',
-	(name, value) => {
-		const problem = credentialProblem(readCredential({ ...fields(undefined), [name]: value }));
-		expect(problem?.description).toMatch(
-			/'Version Header Name' and 'Version Header Value' under 'Gateway Settings'/,
-		);
-	},
-);
+test('a version header that would replace the key is refused', () => {
+	const given = { ...fields(undefined), versionHeaderName: 'Authorization' };
+	expect(credentialProblem(readCredential(given))?.description).toMatch(
+		/'Version Header Name' under 'Gateway Settings'/,
+	);
+});
 
 test.each<[string, unknown]>([
 	['a number', 7],
@@ -157,8 +119,6 @@ test.each([
 	[{ baseUrl: 'gateway.example' }, /^'Base URL' .* is not a web address\. It must begin with/],
 	[{ mediaUrl: 'ftp://m.example' }, /^'Media URL' .* is not a web address/],
 	[{ apiKey: 'Bearer ' }, /^The API key is empty\. Enter the key/],
-	[{ asyncFlag: 'cookie' }, /^'Asynchronous Flag' .* It must be one of query, header/],
-	[{ imageFieldName: 'image\r\nx: y' }, /^'Image Field Name' .* isn't the name of a field\. Enter/],
 ])('the problem of %j is told with what to do', (field, words) => {
 	expect(asText(credentialProblem(readCredential(fields(undefined, field)))!)).toMatch(words);
 });
@@ -171,4 +131,13 @@ test('an untrusted certificate is accepted only if the user chose so, at the mod
 	expect(at(`${mediaUrl}/v1/media/models`, true)).toBe(true);
 	expect(at(`${mediaUrl}/v1/media/models`, false)).toBe(false);
 	expect(at('https://images.example/1.png', true)).toBe(false);
+});
+
+test('a choice that there is not is the usual one', () => {
+	const given = fields(undefined, { asyncFlag: 'cookie', editFormat: ' json ', messageAuth: 7 });
+	expect(readCredential(given)).toMatchObject({
+		asyncFlag: 'query',
+		editFormat: 'json',
+		messageAuth: 'xApiKey',
+	});
 });

@@ -1,4 +1,5 @@
 /** What is removed from texts: the key, and what authenticates by its name or its beginning. */
+import { openGateway, type GatewayError } from '../../../gateway/index.js';
 import { accountOf } from '../../../gateway/protocol/account.js';
 
 const KEY = 'test-key-of-nobody';
@@ -28,18 +29,62 @@ test.each([
 
 test.each([
 	['tenant=seven-hills', 'seven-hills', 'seven-hills'],
-	['sig=seven-hills', 'seven-hills', '***'],
-	['code=seven-hills', 'seven-hills', '***'],
+	['sig=seven-hills-7', 'seven-hills-7', '***'],
+	['code=seven-hills-7', 'seven-hills-7', '***'],
+	['code=seven-hills', 'seven-hills', 'seven-hills'],
 ])('of the query %s of the Base URL, %s is shown as %s', (query, value, shown) => {
 	const { withoutKey } = accountWith('x-tenant', '7', `https://gateway.example/api?${query}`);
 	expect(withoutKey(value)).toBe(shown);
 });
 
-test('the key that was removed from an address is put back at the own server only', () => {
-	const { toRequest, withoutKey } = accountWith('x-tenant', '7');
-	const own = `https://gateway.example/files/${KEY}/1.png?key=${KEY}`;
-	expect(withoutKey(own)).toBe('https://gateway.example/files/***/1.png?key=***');
-	expect(toRequest(withoutKey(own))).toBe(own);
-	const foreign = 'https://images.example/***/1.png';
-	expect(toRequest(foreign)).toBe(foreign);
+describe('the client, whose gateway quotes the key everywhere', () => {
+	const URL_OF_IMAGE = `https://images.example/${KEY}/1.png`;
+
+	/** What leaves a client with a journal. */
+	async function whatLeaves(httpCode: number, json: object) {
+		const left: unknown[] = [];
+		const gateway = openGateway<string>(
+			{ baseUrl: `https://gateway.example/${KEY}`, apiKey: KEY },
+			{
+				transport: async () => {
+					const body = Buffer.from(JSON.stringify(json));
+					return await Promise.resolve({ httpCode, headers: { 'x-request-id': KEY }, body });
+				},
+				sleep: async () => await Promise.resolve(),
+				log: (line) => void left.push(line),
+				journal: {
+					find: () => undefined,
+					begin: (_, pending) => void left.push(pending()),
+					settle: (_, end) => void left.push(end.charged === 'maybe' ? end.problem : end.charged),
+				},
+			},
+		);
+		const request = { model: 'm', prompt: 'p' };
+		const made = await gateway.generate(request, { key: 'a' }).catch((error: GatewayError) => {
+			left.push(error.message, error.stack, error.problem);
+		});
+		const task = { taskId: 'task_1', taskType: 'generation' } as const;
+		for (const step of [
+			gateway.wait(task, 1),
+			gateway.look(task),
+			gateway.models.quick('names'),
+			gateway.download({ url: URL_OF_IMAGE, maxMb: 1, name: { fallback: 'a' } }, async () => ({})),
+		]) {
+			await step.catch((error: GatewayError) => left.push(error.stack, error.problem));
+		}
+		gateway.end();
+		return { made, left: JSON.stringify(left) };
+	}
+
+	test.each([400, 401, 404, 500, 503])('%d: no error, log or record has it', async (httpCode) => {
+		const { left } = await whatLeaves(httpCode, { error: { message: `It is ${KEY}` }, id: KEY });
+		expect(left).toContain('***');
+		expect(left).not.toContain(KEY);
+	});
+
+	test('an image has the address that the gateway wrote, to be downloaded from', async () => {
+		const { made, left } = await whatLeaves(200, { data: [{ url: URL_OF_IMAGE }] });
+		expect(made?.images).toMatchObject([{ url: URL_OF_IMAGE }]);
+		expect(left).not.toContain(KEY);
+	});
 });

@@ -1,8 +1,8 @@
 /** The number of a request, which the gateway's support asks for. */
 import { readRequestId, withRequestId } from '../../../gateway/responses/requestId.js';
 
-test('the gateway’s own before those of proxies, in any case', () => {
-	const all = { 'CF-Ray': 'd', 'x-litellm-call-id': 'c', 'Request-Id': 'b', 'X-Request-ID': 'a' };
+test('the gateway’s own before those of proxies', () => {
+	const all = { 'cf-ray': 'd', 'x-litellm-call-id': 'c', 'request-id': 'b', 'x-request-id': 'a' };
 	const found: unknown[] = [];
 	for (const name of Object.keys(all).reverse()) {
 		found.push(readRequestId(all));
@@ -15,7 +15,6 @@ test('the gateway’s own before those of proxies, in any case', () => {
 test.each([
 	['a\r\nSet-Cookie: x', 'a'],
 	[`req_${'x'.repeat(10_000)}\n`, `req_${'x'.repeat(124)}`],
-	[['one', 'two'], 'one'],
 	['<b>x</b>', '<b>x</b>'],
 ])('%j is %j', (value, id) => {
 	expect(readRequestId({ 'x-request-id': value })).toBe(id);

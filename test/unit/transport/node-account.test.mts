@@ -17,13 +17,10 @@ test('a new key or header value is the same account: what was paid for is found 
 	expect(address({ baseUrl: 'https://other.example' }).id).not.toBe(before.id);
 });
 
-test('every secret is removed from a text, whole or in pieces', () => {
+test('every secret is removed from a text', () => {
 	const headers = { values: [{ name: 'x-team-token', value: 'tenant-0123456789' }] };
-	const { withoutKey, createKeyFilter } = address({ headers });
+	const { withoutKey } = address({ headers });
 	expect(withoutKey('for sk-one-two-three of tenant-0123456789')).toBe('for *** of ***');
-	const filter = createKeyFilter();
-	const pieces = ['a tenant-01', '23456789 b sk-one-', 'two-three c ten'].map(filter.add);
-	expect(pieces.join('') + filter.rest()).toBe('a *** b *** c ten');
 });
 
 describe('what authenticates', () => {
@@ -61,35 +58,13 @@ describe('what authenticates', () => {
 	});
 });
 
-describe('a key that is a word, for a server that needs none', () => {
-	const account = address({ apiKey: 'anything' });
-
-	test('is removed from texts, and stays in what a model has written', () => {
-		expect(account.withoutKey('the key anything')).toBe('the key ***');
-		expect(account.withoutKeyInContent('Is there anything else?')).toBe('Is there anything else?');
-	});
-
-	test.each(['sk-one-two-three', 'Kq#vR!xZ_bTw', '12345678'])('but not the key %s', (apiKey) => {
-		expect(address({ apiKey }).withoutKeyInContent(`It is ${apiKey}.`)).toBe('It is ***.');
-	});
+test('a key that is a word, for a server that needs none, stays in texts', () => {
+	const { withoutKey } = address({ apiKey: 'anything' });
+	expect(withoutKey('Is there anything else?')).toBe('Is there anything else?');
 });
 
-test('the key that was removed from an address is in it again at its own server only', () => {
-	const { toRequest } = address({ apiKey: 'sk-my/team-1', baseUrl: 'https://gateway.example/api' });
-	const at = (home: string) => toRequest(`${home}/***/1.png?key=***&n=1`);
-	expect(at('https://gateway.example')).toBe(
-		'https://gateway.example/sk-my/team-1/1.png?key=sk-my%2Fteam-1&n=1',
-	);
-	for (const other of [
-		'http://gateway.example',
-		'https://gateway.example:8443',
-		'https://gateway.example.evil.example',
-		'https://gateway.example@evil.example',
-	]) {
-		expect(at(other)).toBe(`${other}/***/1.png?key=***&n=1`);
-	}
-	const leaking = 'https://evil.example/?k=sk-my/team-1&l=sk-my%2fteam-1';
-	expect(toRequest(leaking)).toBe('https://evil.example/?k=***&l=***');
+test.each(['sk-one-two-three', 'Kq#vR!xZ_bTw', '12345678'])('but not the key %s', (apiKey) => {
+	expect(address({ apiKey }).withoutKey(`It is ${apiKey}.`)).toBe('It is ***.');
 });
 
 test('a public list needs no key, and it is known that there is none', () => {

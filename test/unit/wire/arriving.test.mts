@@ -6,15 +6,13 @@ import { accountOf } from '../../../gateway/protocol/account.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
 import { createSendOnce } from '../../../gateway/wire/sendOnce.js';
 
-const KEY = 'sk-0123456789';
-
 describe('what has arrived of a response', () => {
 	const plan = planGeneration({ model: 'm', prompt: 'p' });
 
 	/** Sends a plan, to which a stream is the response. */
 	function answeredBy(body: Readable, requests: Requests) {
 		return createSendOnce({
-			account: accountOf({ baseUrl: 'https://gateway.example', apiKey: KEY }),
+			account: accountOf({ baseUrl: 'https://gateway.example', apiKey: 'sk-0123456789' }),
 			limits: { timeoutMs: 60_000 },
 			requests,
 			transport: async () => await Promise.resolve({ httpCode: 200, headers: {}, body }),
@@ -25,21 +23,11 @@ describe('what has arrived of a response', () => {
 		const requests = new Requests();
 		const body = new PassThrough();
 		const sent = answeredBy(body, requests)(plan);
-		body.write(`{"id":"task_7","key":"${KEY}",`);
-		while (requests.arriving.get(plan)?.() !== '{"id":"task_7","key":"***",') await turn();
+		body.write('{"id":"task_7",');
+		while (requests.arriving.get(plan)?.() !== '{"id":"task_7",') await turn();
 		body.end('"data":[]}');
 		expect(await sent).toMatchObject({ kind: 'response', json: { id: 'task_7' } });
 		expect(requests.arriving.has(plan)).toBe(false);
-	});
-
-	test('does not have the beginning of a key that was cut off', async () => {
-		const requests = new Requests();
-		const body = new PassThrough();
-		const sent = answeredBy(body, requests)(plan);
-		body.write(`wrong key ${KEY.slice(0, -1)}`);
-		while (requests.arriving.get(plan)?.() !== 'wrong key ') await turn();
-		body.destroy(new Error('aborted'));
-		expect(await sent).toMatchObject({ kind: 'fault', received: 'wrong key ' });
 	});
 
 	test('is known after the request was ended as well', async () => {

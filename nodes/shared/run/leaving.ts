@@ -1,0 +1,47 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import { eraseIn } from '../../../util/keyEraser';
+
+/*
+ * What leaves a node, as items, errors, hints and lines of a log, has the secrets of its credential
+ * erased. Inside, everything is as the gateway wrote it.
+ */
+
+type Erase = (text: string) => string;
+
+const erasers = new WeakMap<object, Erase>();
+
+/** Sets what erases the secrets in all that leaves a run of a node, once its credential is read. */
+export function eraseFrom(context: object, erase: Erase): void {
+	erasers.set(context, erase);
+}
+
+/** A value as it leaves. */
+export function leaving<T>(context: object, value: T): T {
+	const erase = erasers.get(context);
+	return erase === undefined ? value : eraseIn(value, erase);
+}
+
+/** Items as they leave: their fields, and the names of their files. */
+export const leavingItems = (context: object, items: INodeExecutionData[]): INodeExecutionData[] =>
+	items.map((item) => {
+		const { json, binary } = item;
+		const files = Object.entries(binary ?? {}).map(
+			([field, file]) => [field, { ...file, fileName: leaving(context, file.fileName) }] as const,
+		);
+		return {
+			...item,
+			json: leaving(context, json),
+			...(binary && { binary: Object.fromEntries(files) }),
+		};
+	});
+
+/** The same error as it leaves: n8n keeps all of its fields. */
+export function leavingError<E>(context: object, error: E): E {
+	if (!(error instanceof Error)) return error;
+	const fields = error as unknown as Record<string, unknown>;
+	for (const name of Object.getOwnPropertyNames(error)) {
+		const field = fields[name];
+		fields[name] = field instanceof Error ? leavingError(context, field) : leaving(context, field);
+	}
+	return error;
+}
