@@ -202,8 +202,7 @@ async function readImage<T extends object>(
 		start = source;
 	}
 	if (start.length > maxBytes) throw new TooLargeError(`More than ${maxBytes} bytes`);
-	const isSvgz = /\.svgz([?#]|$)/i.test(url);
-	const mimeType = imageTypeOf(start, isSvgz ? 'image/svg+xml' : type);
+	const mimeType = imageTypeOf(start, type);
 	if (mimeType === undefined || start.length === 0) {
 		stream?.destroy();
 		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };

@@ -16,44 +16,16 @@ const FORMATS: Array<[mimeType: string, start: RegExp]> = [
 	['image/heic', /^[^]{4}ftyp(he[iv][cmsx]|mif1|msf1)/],
 	['image/bmp', /^BM[^]{4}\0{4}/],
 	['image/tiff', /^(II\*\0|MM\0\*)/],
-	['image/jxl', /^(\xff\n|\0\0\0\fJXL \r\n\x87\n)/],
+	['image/jxl', /^\0\0\0\fJXL \r\n\x87\n/],
 	['image/x-icon', /^\0\0[^\0]\0[^\0]\0/],
-	['image/svg+xml', /^<([\w.-]{1,100}:)?svg[\s>/]/],
+	// Before its root are only declarations and comments. A web page is no image, whatever it draws.
+	['image/svg+xml', /^(\xef\xbb\xbf)?\s*(<[?!](?!doctype html)[^<]*)*<([\w.-]{1,100}:)?svg[\s>/]/i],
 ];
-
-/** One item before the first element of an XML file; a DOCTYPE can contain declarations. */
-const BEFORE_ROOT =
-	/^(?:\s+|\xef\xbb\xbf|<\?[^]*?\?>|<!--[^]*?-->|<!doctype[^[>]*(?:\[[^\]]*\][^>]*)?>)/i;
-
-/**
- * The text from the first element on. The items are removed one by one, because a pattern for any
- * number of them takes exponential time on some files.
- */
-function fromRoot(start: string): string {
-	const rest = start.replace(BEFORE_ROOT, '');
-	return rest === start ? rest : fromRoot(rest);
-}
-
-/** The first bytes as text: of UTF-16 as what it says, of all else as Latin-1. */
-function startOf(bytes: Uint8Array): string {
-	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES));
-	const text = start.toString('latin1');
-	if (/^(\xff\xfe|<\0)/.test(text)) return start.toString('utf16le').replace(/^\ufeff/, '');
-	// Not an even number of bytes can't be swapped.
-	const pairs = start.subarray(0, start.length & ~1);
-	return /^(\xfe\xff|\0<)/.test(text)
-		? pairs
-				.swap16()
-				.toString('utf16le')
-				.replace(/^\ufeff/, '')
-		: text;
-}
 
 /** The MIME type of an image by its first bytes (4096 for SVG); undefined for other files. */
 export function detectImageType(bytes: Uint8Array): string | undefined {
-	const start = startOf(bytes);
-	const isImage = (text: string) => FORMATS.find(([, pattern]) => pattern.test(text))?.[0];
-	return isImage(start) ?? isImage(fromRoot(start));
+	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
+	return FORMATS.find(([, pattern]) => pattern.test(start))?.[0];
 }
 
 /**
@@ -65,16 +37,13 @@ export const detectPdf = (bytes: Uint8Array): 'application/pdf' | undefined =>
 		? 'application/pdf'
 		: undefined;
 
-/** A file in gzip, which is an image only if it is a compressed SVG. */
-const GZIP = '\x1f\x8b';
-
 /**
  * The first bytes of files that are no images, whatever their type says: films, sounds, documents,
  * archives.
  */
 // prettier-ignore
 const NO_IMAGE = [
-	'\x1aE\xdf\xa3', '\0\0\x01\xb3', '\0\0\x01\xba', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', GZIP,
+	'\x1aE\xdf\xa3', '\0\0\x01\xb3', '\0\0\x01\xba', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', '\x1f\x8b',
 ];
 /** Films and sounds whose name comes later. */
 const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
@@ -84,19 +53,6 @@ const isNoImage = (start: string): boolean =>
 
 /** The type of a drawing, which is text. */
 export const SVG = 'image/svg+xml';
-/** The name of compressed SVG on Linux desktops; it has none that is registered. */
-const SVGZ = 'image/svg+xml-compressed';
-
-/**
- * The type of an SVG that its first bytes don't show: it is compressed, or begins with a long
- * comment, such as a license. A web page has a root of its own.
- */
-function svgTypeOf(start: string, claimed: string | undefined): string | undefined {
-	if (claimed !== SVG && claimed !== SVGZ) return undefined;
-	if (start.startsWith(GZIP)) return SVGZ;
-	const isCut = start.length >= FIRST_BYTES && /^<(!--|!doctype|\?)/i.test(fromRoot(start));
-	return isCut ? SVG : undefined;
-}
 
 /** The control characters of text: tabs, line breaks and escape. */
 const OF_TEXT = [9, 10, 11, 12, 13, 27];
@@ -120,14 +76,13 @@ export function imageTypeOf(bytes: Uint8Array, claimed?: string): string | undef
 	const start = bytes.subarray(0, FIRST_BYTES);
 	const text = Buffer.from(start).toString('latin1');
 	const type = safeMimeType(claimed)?.toLowerCase();
-	if (isText(start) || isNoImage(text)) return svgTypeOf(text, type);
+	if (isText(start) || isNoImage(text)) return undefined;
 	return type?.startsWith('image/') === true ? type : undefined;
 }
 
 /** The file extension of an image's MIME type, without a dot; `bin` for unknown types. */
 export function extensionFor(mimeType: string): string {
 	if (mimeType === 'image/jpeg') return 'jpg';
-	if (mimeType === SVGZ) return 'svgz';
 	if (/^image\/(x-icon|vnd\.microsoft\.icon)$/.test(mimeType)) return 'ico';
 	return /^image\/([a-z0-9]{2,8})(\+xml)?$/.exec(mimeType)?.[1] ?? 'bin';
 }

@@ -1,113 +1,62 @@
 import { wireName, type WireNames } from './wireNames';
-import { isJsonObject, jsonText, nonEmptyString, type JsonObject } from '../../util/json';
+import { isJsonObject, jsonText, type JsonObject } from '../../util/json';
 
-/** The properties of an object, and the names of those it must have. */
-interface Shape {
-	properties: Array<[name: string, schema: unknown]>;
-	required: Set<unknown>;
-}
-
-/** A schema that is being read, and how many more parts of it are read. */
-interface Reading {
-	root: JsonObject;
-	partsLeft: number;
-}
-
-/** Far more than a tool has: references can multiply the parts of a schema. */
-const MOST_PARTS = 500;
-
-const COMBINING = ['anyOf', 'oneOf', 'allOf', '$ref'];
-
-/** Keywords that hold for the given schema, and not for the properties of its parts. */
-const LEFT_OUT = [...COMBINING, 'additionalProperties', 'unevaluatedProperties', 'discriminator'];
+/** Keywords that hold for the properties beside the parts of a schema, and not for those of the parts. */
+const OF_GIVEN = ['additionalProperties', 'unevaluatedProperties', 'discriminator'];
 
 /**
  * The schema of a tool's input as the endpoint takes it: an object without alternatives at the top,
- * which unions have. It accepts all that the given one accepts; the tool checks its input itself.
- * Undefined if the input can't be an object.
+ * which unions have. Their properties are read one level deep; it accepts all that the given one
+ * accepts, and the tool checks its input itself. Undefined if the input can't be an object.
  */
 export function objectSchema(schema: unknown): JsonObject | undefined {
 	if (!isJsonObject(schema)) return { type: 'object' };
-	const isPlain = !COMBINING.some((keyword) => Object.hasOwn(schema, keyword));
-	if (isPlain) return mayBeObject(schema) ? { ...schema, type: 'object' } : undefined;
-	const shape = shapeOf(schema, { root: schema, partsLeft: MOST_PARTS });
-	if (shape === undefined) return undefined;
-	const rest = Object.entries(schema).filter(([name]) => !LEFT_OUT.includes(name));
-	return {
-		...Object.fromEntries(rest),
-		type: 'object',
-		properties: byName(shape.properties),
-		required: [...shape.required],
-	};
-}
-
-/** The shape of the objects that a schema accepts; undefined if it accepts none. */
-function shapeOf(schema: unknown, reading: Reading): Shape | undefined {
-	// Such a part says nothing about an object.
-	if (!isJsonObject(schema) || reading.partsLeft <= 0)
-		return { properties: [], required: new Set() };
 	if (!mayBeObject(schema)) return undefined;
-	reading.partsLeft -= 1;
-	const { properties, required } = schema;
-	const read = (part: unknown): Shape | undefined => shapeOf(part, reading);
-	const alternatives = [schema.anyOf, schema.oneOf].map(listIn).filter(({ length }) => length > 0);
-	const shapes = [
-		{
-			properties: Object.entries(isJsonObject(properties) ? properties : {}),
-			required: new Set(listIn(required)),
-		},
-		...[...listIn(schema.allOf), referenced(schema.$ref, reading.root)].map(read),
-		...alternatives.map((parts) => eitherOf(parts.map(read))),
-	];
-	const readable = shapes.filter((shape) => shape !== undefined);
-	if (readable.length < shapes.length) return undefined;
+	const { anyOf, oneOf, allOf, ...rest } = schema;
+	const alternatives = [anyOf, oneOf].map(partsIn);
+	const all = partsIn(allOf);
+	const objects = alternatives.map((parts) => parts.filter(mayBeObject));
+	const isNone = objects.some(({ length }, at) => length === 0 && alternatives[at]?.length !== 0);
+	if (isNone || !all.every(mayBeObject)) return undefined;
+	const parts = [...all, ...objects.flat()];
+	if (parts.length === 0) return { ...rest, type: 'object' };
+	const kept = Object.entries(rest).filter(([keyword]) => !OF_GIVEN.includes(keyword));
 	return {
-		properties: readable.flatMap((shape) => shape.properties),
-		required: new Set(readable.flatMap((shape) => [...shape.required])),
+		...Object.fromEntries(kept),
+		type: 'object',
+		properties: propertiesOf([rest, ...parts]),
+		required: [
+			...new Set([...[rest, ...all].flatMap(requiredIn), ...objects.flatMap(requiredInAll)]),
+		],
 	};
 }
 
-/** The shape of the objects that one of several schemas accepts. */
-function eitherOf(shapes: Array<Shape | undefined>): Shape | undefined {
-	const readable = shapes.filter((shape) => shape !== undefined);
-	const [first, ...others] = readable;
-	return (
-		first && {
-			properties: readable.flatMap(({ properties }) => properties),
-			required: new Set(
-				[...first.required].filter((name) => others.every(({ required }) => required.has(name))),
-			),
-		}
-	);
-}
-
-/** Properties by name, with each schema of a name as an alternative. */
-function byName(properties: Shape['properties']): JsonObject {
-	const schemas = new Map<string, Map<unknown, unknown>>();
-	for (const [name, schema] of properties) {
-		schemas.set(name, (schemas.get(name) ?? new Map()).set(jsonText(schema), schema));
-	}
-	const entries = [...schemas].map(([name, byText]) => {
-		const list = [...byText.values()];
-		return [name, list.length === 1 ? list[0] : { anyOf: list }] as const;
-	});
-	return Object.fromEntries(entries);
-}
+const partsIn = (parts: unknown): JsonObject[] =>
+	Array.isArray(parts) ? parts.filter(isJsonObject) : [];
 
 /** Whether a schema by itself, without the parts that it combines, accepts objects. */
 const mayBeObject = ({ type }: JsonObject): boolean =>
 	type === undefined || [type].flat().includes('object');
 
-const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const requiredIn = ({ required }: JsonObject): unknown[] =>
+	Array.isArray(required) ? required : [];
 
-/** The part of a schema that a reference names, such as `#/$defs/name`. */
-function referenced(ref: unknown, root: JsonObject): unknown {
-	const [start, ...path] = nonEmptyString(ref)?.split('/') ?? [];
-	if (start !== '#') return undefined;
-	return path.reduce<unknown>(
-		(part, name) => (isJsonObject(part) && Object.hasOwn(part, name) ? part[name] : undefined),
-		root,
-	);
+const requiredInAll = ([first = {}, ...others]: JsonObject[]): unknown[] =>
+	requiredIn(first).filter((name) => others.every((other) => requiredIn(other).includes(name)));
+
+/** The properties of several schemas by name, with each schema of a name as an alternative. */
+function propertiesOf(schemas: JsonObject[]): JsonObject {
+	const byName = new Map<string, Map<string, unknown>>();
+	for (const { properties } of schemas) {
+		for (const [name, schema] of Object.entries(isJsonObject(properties) ? properties : {})) {
+			byName.set(name, (byName.get(name) ?? new Map()).set(jsonText(schema), schema));
+		}
+	}
+	const entries = [...byName].map(([name, byText]) => {
+		const list = [...byText.values()];
+		return [name, list.length === 1 ? list[0] : { anyOf: list }] as const;
+	});
+	return Object.fromEntries(entries);
 }
 
 /** Keywords whose value is no schema, nor has any in it. */

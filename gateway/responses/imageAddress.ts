@@ -4,11 +4,11 @@ import { detectImageType, FIRST_BYTES } from '../../util/imageType';
 /** Where a text stands: under the name of an address, in a list, or alone. */
 export type Place = 'named' | 'listed' | 'alone';
 
-const IMAGE_FILE = /^[^\s:?#]+\.(png|jpe?g|webp|gif|avif|svgz?|ico|bmp|tiff?|heic|jxl)([?#]\S*)?$/i;
+const IMAGE_FILE = /^[^\s:?#]+\.(png|jpe?g|webp|gif|avif|svg|ico|bmp|tiff?|heic|jxl)([?#]\S*)?$/i;
 
 /** The same below the gateway's server, where its name may contain spaces. */
 const SPACED_FILE =
-	/^\.{0,2}\/[^\r\n:?#]+\.(png|jpe?g|webp|gif|avif|svgz?|ico|bmp|tiff?|heic|jxl)([?#]\S*)?$/i;
+	/^\.{0,2}\/[^\r\n:?#]+\.(png|jpe?g|webp|gif|avif|svg|ico|bmp|tiff?|heic|jxl)([?#]\S*)?$/i;
 
 const isFile = (text: string): boolean => IMAGE_FILE.test(text) || SPACED_FILE.test(text);
 

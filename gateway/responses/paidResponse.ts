@@ -1,7 +1,7 @@
 import { readBill } from './cost';
 import { readRequestId } from './requestId';
 import type { JsonObject } from '../../util/json';
-import { laterBill, type Bill } from '../../util/bill';
+import type { Bill } from '../../util/bill';
 import type { GoodResponse } from '../protocol/outcome';
 import type { TaskType } from '../protocol/requestPlan';
 import { isFinished } from '../protocol/status';
@@ -71,7 +71,8 @@ export function readPaidResponse(
 	const own = { taskId: taskId ?? '', taskType, statusUrl, sent };
 	const state = readTaskState(own, json, headers);
 	const { images, group, created, usage, refusal, reason, requestId } = state;
-	const told = { created, usage, refusal, requestId, ...laterBill(state, {}) };
+	const bill = readBill(layersOf(json), headers);
+	const told = { created, usage, refusal, requestId, ...bill };
 	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
 	// There is no task to poll, and nothing else is looked for.
 	if (isResult && !asynchronous) return { images, ...told };
@@ -93,5 +94,5 @@ export function readPaidResponse(
 	const isTask = hasStatus || statusUrl !== undefined || namesTask(json);
 	if (task === undefined || !(isTask || (asynchronous && !saysRefusal(json)))) return undefined;
 	const failed = group === 'unsuccessful' ? reason : undefined;
-	return { task: { ...task, reason: failed }, requestId, ...laterBill(state, {}) };
+	return { task: { ...task, reason: failed }, requestId, ...bill };
 }

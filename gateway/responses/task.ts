@@ -139,7 +139,7 @@ export function readTaskState(
 		created: readCreated(layers),
 		model: firstText([readModelName(layers)]),
 		usage: readUsage(layers),
-		...readBill(layers, headers),
+		...readBill(layers),
 		requestId: readRequestId(headers),
 		refusal: images.length > 0 ? refusalIn(body, layers, status) : undefined,
 		reason,

@@ -1,6 +1,8 @@
 /** The gateway's own bill, in the places where gateways have it. */
-import { readBill } from '../../../gateway/responses/cost.js';
+import { AMOUNTS, COST_HEADERS, readBill } from '../../../gateway/responses/cost.js';
 import { layersOf } from '../../../gateway/responses/responseFields.js';
+import { readTaskState } from '../../../gateway/responses/task.js';
+import { rounded } from '../../../util/amount.js';
 import { describeBills, sumOfBills } from '../../../util/bill.js';
 
 const billOf = (body: Record<string, unknown>, headers = {}) => readBill(layersOf(body), headers);
@@ -27,40 +29,35 @@ test.each<[string, Record<string, unknown>, Record<string, string>, unknown]>([
 	],
 	['the body', { cost: '0.5', currency: 'EUR' }, {}, { cost: 0.5, costCurrency: 'EUR' }],
 	['inside of the result', { data: { status: 'ok', cost: 2 } }, {}, { cost: 2 }],
-	['an object with its total', { usage: { cost: { input: 1, total_cost: 3 } } }, {}, { cost: 3 }],
 	['named dollars', { usage: { cost_usd: 0.04 } }, {}, { cost: 0.04, costCurrency: 'USD' }],
 	['ticks', { usage: { cost_in_usd_ticks: 400_000_000 } }, {}, { cost: 0.04, costCurrency: 'USD' }],
-	['cents', { cost: 4, currency: 'cents' }, {}, { cost: 0.04 }],
-	[
-		'cents of a currency',
-		{ cost: 4, currency: 'USD cents' },
-		{},
-		{ cost: 0.04, costCurrency: 'USD' },
-	],
-	['cents by name', { cost_cents: '4', currency: 'usd' }, {}, { cost: 0.04, costCurrency: 'USD' }],
-	['a text with its currency', { cost: '0.04 USD' }, {}, { cost: 0.04, costCurrency: 'USD' }],
-	['a sign', { cost: '$0.04' }, {}, { cost: 0.04, costCurrency: '$' }],
-	[
-		'each image',
-		{
-			data: [
-				{ ...IMAGE, cost: 0.01 },
-				{ ...IMAGE, cost: 0.02 },
-			],
-		},
-		{},
-		{ cost: 0.03 },
-	],
+	['credits', { cost: 4, currency: 'credits' }, {}, { cost: 4, costCurrency: 'credits' }],
 	['nothing', { usage: { cost: 0 } }, {}, { cost: 0 }],
-	[
-		'two places: the usage',
-		{ usage: { cost: 1 }, cost: 2 },
-		{ 'x-response-cost': '3' },
-		{ cost: 1 },
-	],
+	['two places: the usage', { usage: { cost: 1 }, cost: 2 }, { 'x-cost': '3' }, { cost: 1 }],
 	['two places: the body', { usage: { cost: 'free' }, cost: 2 }, { 'x-cost': '3' }, { cost: 2 }],
 ])('%s', (_, body, headers, bill) => {
 	expect(billOf(body, headers)).toEqual(bill);
+});
+
+const rows = AMOUNTS.map(([name, unit, currency]) => ({ name, unit, currency }));
+test.each(rows)('an amount is $name in the usage, the body, or a task inside', (row) => {
+	const told = { [row.name]: rounded(7 / row.unit) };
+	for (const body of [{ usage: told }, told, { data: { id: 't1', ...told } }]) {
+		expect(billOf(body, { 'x-cost': '3' })).toEqual({ cost: 7, costCurrency: row.currency });
+	}
+	expect(billOf({}, told)).toEqual({});
+});
+
+test.each(COST_HEADERS)('an amount is %s in the headers', (name) => {
+	expect(billOf({ data: [IMAGE] }, { [name]: '0.5' })).toEqual({ cost: 0.5 });
+	expect(billOf({ data: [IMAGE], cost: 1 }, { [name]: '0.5' })).toEqual({ cost: 1 });
+	expect(billOf({ [name]: 0.5 })).toEqual({});
+});
+
+test('the headers of a status check are no bill of the request', () => {
+	const body = { id: 't1', status: 'completed', data: [IMAGE] };
+	expect(readTaskState({ taskId: 't1' }, body, { 'x-cost': '3' }).cost).toBeUndefined();
+	expect(readTaskState({ taskId: 't1' }, { ...body, cost: 2 }, { 'x-cost': '3' }).cost).toBe(2);
 });
 
 test.each([
@@ -73,6 +70,9 @@ test.each([
 	'',
 	'None',
 	'0,04',
+	'$0.04',
+	'0.04 USD',
+	'0x10',
 	true,
 	null,
 	[1],
@@ -89,7 +89,7 @@ test('a proxy that knows no price says 0: that is none', () => {
 });
 
 test('a currency that is no name is left out', () => {
-	for (const currency of ['', 'x'.repeat(300), '<b>', 7, { a: 1 }]) {
+	for (const currency of ['', 'usd', '$', 'USD cents', 'x'.repeat(300), '<b>', 7, { a: 1 }]) {
 		expect(billOf({ cost: 1, currency })).toEqual({ cost: 1 });
 	}
 });

@@ -25,7 +25,6 @@ describe('the first bytes', () => {
 		['\xef\xbb\xbf<svg>', 'image/svg+xml'],
 		['<svg:svg xmlns:svg="http://www.w3.org/2000/svg">', 'image/svg+xml'],
 		['<?xml version="1.0"?>\n<ns0:svg\n', 'image/svg+xml'],
-		['\xff\x0a\xfa\x7f', 'image/jxl'],
 		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl'],
 		[
 			'<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n<svg>',
@@ -40,13 +39,8 @@ describe('the first bytes', () => {
 
 	test.each([
 		...['', '\x89P', '<svgx>', 'text <svg>', '<html><svg>', '<!DOCTYPE html><html><svg>'],
-		...[
-			'<!-- never closed <svg>',
-			'<!--><svg>',
-			'<?xml <svg',
-			'<!DOCTYPE svg [ <svg>',
-			'{"error":{}}',
-		],
+		...['<!-- drawn --><html><svg>', '<!doctype html><svg>', '<?xml?><!DOCTYPE html><p><svg>'],
+		...['<!-- drawn -->text <svg', '<?xml?><div><svg>', '{"error":{}}', '\xff\x0a\xfa\x7f'],
 		'<!---->'.repeat(10_000) + '<svg>',
 		'<!---->'.repeat(26),
 		...['RIFF\x10\x00\x00\x00WAVE', '\x00\x00\x00\x20ftypmp42', '%PDF-1.7', 'BMW and other cars'],
@@ -58,7 +52,6 @@ describe('the first bytes', () => {
 
 describe('the type of an image', () => {
 	const OF_NEW = '\x00new\x01ftyp';
-	const LICENSE = `<?xml version="1.0"?>\n<!-- ${'license '.repeat(700)}`;
 
 	test.each<[string, string | undefined, string | undefined]>([
 		['\x89PNG\r\n\x1a\n', 'text/html', 'image/png'],
@@ -74,11 +67,7 @@ describe('the type of an image', () => {
 		['RIFF\x10\x00\x00\x00AVI LIST', 'image/webp', undefined],
 		['%PDF-1.7\x00', 'image/png', undefined],
 		['\x1f\x8b\x08', 'image/png', undefined],
-		['\x1f\x8b\x08', 'image/svg+xml; charset=utf-8', 'image/svg+xml-compressed'],
-		['\x1f\x8b\x08', 'image/svg+xml-compressed', 'image/svg+xml-compressed'],
-		[LICENSE, 'image/svg+xml', 'image/svg+xml'],
-		[LICENSE, 'text/html', undefined],
-		[`${LICENSE}-->`, 'image/svg+xml', 'image/svg+xml'],
+		['\x1f\x8b\x08', 'image/svg+xml', undefined],
 		['<!-- short --><html><svg>', 'image/svg+xml', undefined],
 		[`${'<!-- short -->'.repeat(200)}<html>${' '.repeat(4000)}`, 'image/svg+xml', undefined],
 		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl', 'image/jxl'],
@@ -91,7 +80,6 @@ test.each([
 	['image/png', 'png'],
 	['image/jpeg', 'jpg'],
 	['image/svg+xml', 'svg'],
-	['image/svg+xml-compressed', 'svgz'],
 	['image/png/../../evil', 'bin'],
 ])('%j has the extension %s', (mimeType, extension) => {
 	expect(extensionFor(mimeType)).toBe(extension);
