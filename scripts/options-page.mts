@@ -24,6 +24,7 @@ export function optionsPage(root: string): string {
 	const nodes: Shown[] = nodesOf(root).map(({ description }) => description);
 	return [
 		INTRODUCTION,
+		countOf(nodes),
 		`## Credential\n\n${table(
 			'Field',
 			credentialsOf(root).flatMap(({ properties }) => visible(properties).map(fieldRow)),
@@ -48,6 +49,17 @@ function optionsOf(properties: readonly INodeProperties[]): INodeProperties[] {
 	return visible((collection?.options ?? []) as INodeProperties[]);
 }
 
+/** How many options there are, in all and of each node. */
+function countOf(nodes: readonly Shown[]): string {
+	const names = nodes.map(({ properties }) => optionsOf(properties).map(({ name }) => name));
+	const each = nodes.map(
+		({ displayName }, node) => `${shortName(displayName)} ${names[node]!.length}`,
+	);
+	return `${new Set(names.flat()).size} options: ${each.join(', ')}.`;
+}
+
+const shortName = (displayName: string): string => displayName.replace('Media Gateway ', '');
+
 /** One row for each field, and the nodes that offer it so. */
 function tableOf(
 	kind: string,
@@ -59,7 +71,7 @@ function tableOf(
 		for (const field of fieldsOf(properties)) {
 			const cells = fieldRow(field);
 			const row = rows.get(cells.join('|')) ?? { cells, nodes: [] };
-			row.nodes.push(displayName.replace('Media Gateway ', ''));
+			row.nodes.push(shortName(displayName));
 			rows.set(cells.join('|'), row);
 		}
 	}

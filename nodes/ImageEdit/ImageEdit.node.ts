@@ -10,7 +10,7 @@ import { createImages } from '../shared/create/createImages';
 import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields';
-import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
+import { modelParametersFor, searchModelsFor } from '../shared/models/modelChoice';
 import { WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { countImages, readFiles } from './editFiles';
 
@@ -66,7 +66,7 @@ export class ImageEdit implements INodeType {
 
 	methods = {
 		listSearch: { searchModels: searchModelsFor('image_edit') },
-		resourceMapping: { getModelParameters },
+		resourceMapping: { getModelParameters: modelParametersFor('edit') },
 		credentialTest: { testMediaGateway },
 	};
 

@@ -10,7 +10,7 @@ import { createImages } from '../shared/create/createImages';
 import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields';
-import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
+import { modelParametersFor, searchModelsFor } from '../shared/models/modelChoice';
 import { WAITING_TOOLTIP } from '../shared/suspend/suspend';
 
 const fields = imageNodeFields('generation', {
@@ -47,7 +47,7 @@ export class ImageGeneration implements INodeType {
 
 	methods = {
 		listSearch: { searchModels: searchModelsFor('text_to_image') },
-		resourceMapping: { getModelParameters },
+		resourceMapping: { getModelParameters: modelParametersFor('generation') },
 		credentialTest: { testMediaGateway },
 	};
 

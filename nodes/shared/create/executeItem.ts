@@ -61,7 +61,7 @@ async function payForItem(
 	if (job.kind === 'paid') paymentLog.reuse(itemIndex);
 	else {
 		await gateway.pay(job.order, itemIndex).catch(async (error: unknown) => {
-			throw await checker.explain(error, job.model);
+			throw await checker.explain(error, job);
 		});
 	}
 	return paymentLog.resultOf(itemIndex);

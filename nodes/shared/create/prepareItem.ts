@@ -56,6 +56,8 @@ export interface PaidJob extends JobSettings {
 export interface SendJob extends JobSettings {
 	kind: 'send';
 	model: string;
+	/** The names of its Model Parameters. */
+	parameters: string[];
 	order: Order;
 }
 
@@ -102,7 +104,8 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 		return { kind: 'dryRun', checked, order, target: settings.target };
 	}
 	await expectPayment(batch, itemIndex, request);
-	return { kind: 'send', ...settings, model: checked.request.model, order };
+	const { model, modelParameters = {} } = checked.request;
+	return { kind: 'send', ...settings, model, parameters: Object.keys(modelParameters), order };
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */

@@ -70,15 +70,10 @@ const READERS: Partial<Record<string, (value: JsonObject) => Choice[]>> = {
 	json: (value) => Object.entries(value),
 };
 
-/** Rows of names and values count by their names; other rows in their order. Blank rows don't. */
+/** Rows count in their order. Blank rows don't. */
 function choicesInRows(rows: unknown): Choice[] {
 	if (!Array.isArray(rows)) return [['', rows]];
-	const filled = rows.filter((row) => !isJsonObject(row) || !Object.values(row).some(isBlank));
-	const named = filled.flatMap((row: unknown): Choice[] => {
-		if (!isJsonObject(row) || !('name' in row) || !('value' in row)) return [];
-		return [[String(row.name).trim(), row.value]];
-	});
-	return named.length === filled.length ? named : [['', filled]];
+	return [['', rows.filter((row) => !isJsonObject(row) || !Object.values(row).some(isBlank))]];
 }
 
 /** Whether a value counts as not set. */

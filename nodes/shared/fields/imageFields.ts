@@ -81,7 +81,7 @@ const modeFieldFor = (actions: ImageNodeTexts['actions']): INodeProperties => ({
 	],
 });
 
-/** The model's own parameters, as a form made from the listing. */
+/** The model's own parameters, as a form made from the listing, or the usual ones. */
 const modelParametersField: PayingField = {
 	displayName: 'Model Parameters',
 	name: 'modelParameters',
@@ -90,7 +90,7 @@ const modelParametersField: PayingField = {
 	noDataExpression: true,
 	default: { mappingMode: 'defineBelow', value: null },
 	description:
-		"Model-specific settings. Fields left empty aren't sent. Changing the model clears them. To keep settings across models, use 'Parameters by Name' in the options.",
+		"Settings of the model, such as its size or quality. Fields left empty aren't sent. Changing the model clears them. To keep settings across models, use 'Extra Fields' in the options.",
 	typeOptions: {
 		loadOptionsDependsOn: ['model.value'],
 		resourceMapper: {

@@ -53,14 +53,16 @@ const OPTIONS = {
 		displayName: 'Check Limits Before Sending',
 		type: 'boolean',
 		default: true,
-		description: "Whether to check all items against the model's limits before sending any",
+		description:
+			"Whether to check all items against the model's limits before sending any. Turn it off if the gateway's list is wrong.",
 	},
 	concurrency: {
 		displayName: 'Concurrency',
 		type: 'number',
 		typeOptions: { minValue: 1, maxValue: 100 },
 		default: 10,
-		description: 'Maximum number of parallel requests',
+		description:
+			'Maximum number of requests at the same time. Lower it if the gateway limits how many may run at once.',
 	},
 	dryRun: {
 		displayName: 'Dry Run',
@@ -76,7 +78,7 @@ const OPTIONS = {
 		default: '{}',
 		placeholder: 'e.g. { "seed": 42 }',
 		description:
-			'JSON object to merge into the request: for lists and objects, several fields from one expression, or to change what other settings send. It overrides all of them. A field set to null is left out of an image request.',
+			"JSON object to merge into the request: what 'Model Parameters' don't have, lists and objects, several fields from one expression, or settings that stay when the model changes. It overrides all other settings. A field set to null is left out of an image request.",
 	},
 	extraFiles: {
 		shapesRequest: true,
@@ -165,41 +167,6 @@ const OPTIONS = {
 			'Whether to return one item for each input item, with the addresses in "urls", what is known of each image in "images", and its files in "data", "data_1", and so on. Without it, each image is an item.',
 		displayOptions: { hide: { '/mode': ['submit'] } },
 	},
-	parametersByName: {
-		displayName: 'Parameters by Name',
-		shapesRequest: true,
-		type: 'fixedCollection',
-		typeOptions: { multipleValues: true },
-		placeholder: 'Add Parameter',
-		default: {},
-		description:
-			"Single settings for a model without a form, such as size, seed or negative prompt. For lists, objects, or several from one expression, use 'Extra Fields'. 'Model Parameters' override them, and 'Extra Fields' override both.",
-		options: [
-			{
-				name: 'parameter',
-				displayName: 'Parameter',
-				values: [
-					{
-						displayName: 'Name',
-						name: 'name',
-						type: 'string',
-						default: '',
-						placeholder: 'e.g. seed',
-						description: 'Name of the parameter, as the model expects it',
-					},
-					{
-						displayName: 'Value',
-						name: 'value',
-						type: 'string',
-						default: '',
-						placeholder: 'e.g. 42',
-						description:
-							'Numbers, true and false are recognized. To send text, use quotes: "42". Empty values aren\'t sent. For lists and objects, use an expression.',
-					},
-				],
-			},
-		],
-	},
 	pollInterval: {
 		displayName: 'Poll Interval (Seconds)',
 		type: 'number',
@@ -214,7 +181,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 0, maxValue: 10_000 },
 		default: 0,
 		description:
-			"Maximum number of requests to start per second. 0 finds the gateway's rate limit automatically.",
+			"Maximum number of requests to start per second. 0 finds the gateway's rate limit automatically. Set it if other programs share that limit.",
 	},
 	responseFormat: {
 		sentAs: 'response_format',
@@ -291,17 +258,25 @@ export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
 };
 
 /**
- * All options in the order in which the editor offers them: those that most workflows set first,
- * those that few people ever need last. The editor doesn't sort them.
+ * All options in the order in which the editor offers them: those that most workflows set first. The
+ * last two lines are for few: what counts for a slow or shared gateway, then what is there to turn
+ * something off, or for single models. The editor doesn't sort them.
  */
 export const BY_USE = [
 	...['system', 'history', 'outputJson', 'effort', 'temperature'],
-	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'onTimeout'],
-	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts'],
-	...['parametersByName', 'extraFields', 'extraFiles'],
-	...['responseFormat', 'timeout', 'streamResponse', 'checkLimits'],
-	...['display', 'promptCaching', 'topK', 'topP', 'format'],
+	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'oneItemPerRequest', 'addSummary'],
+	...['surviveRestarts', 'extraFields', 'extraFiles', 'responseFormat'],
+	...['promptCaching', 'format', 'timeout'],
 	...['concurrency', 'requestsPerSecond', 'pollInterval'],
+	...[
+		'checkLimits',
+		'includeInputFields',
+		'onTimeout',
+		'streamResponse',
+		'display',
+		'topK',
+		'topP',
+	],
 ];
 
 /**

@@ -78,8 +78,8 @@ export class Checker {
 			);
 			return { ...unchecked(request), noEstimate: this.noListing };
 		}
-		const given = request.modelParameters ?? {};
-		this.hintMisspelled(record, Object.keys(given));
+		const { modelParameters = {}, extraFields = {} } = request;
+		this.hintMisspelled(record, [...Object.keys(modelParameters), ...Object.keys(extraFields)]);
 		return checkModel(record, request, { taskType: this.taskType, asynchronous });
 	}
 
@@ -95,18 +95,30 @@ export class Checker {
 		}
 	}
 
-	/** The error of a rejected request, with similar model names if its model isn't listed. */
-	async explain(error: unknown, model: string): Promise<unknown> {
+	/**
+	 * The error of a rejected request, with the parameters that the gateway names, or with similar model
+	 * names if its model isn't listed.
+	 */
+	async explain(
+		error: unknown,
+		{ model, parameters }: { model: string; parameters: string[] },
+	): Promise<unknown> {
 		if (!(error instanceof GatewayError) || hasCode(error, 'outcomeUnknown')) return error;
-		const { httpCode = 0, description } = error.problem;
+		const { httpCode = 0, message, description } = error.problem;
+		if (![400, 404, 422].includes(httpCode)) return error;
+		const told = (advice: string[]): GatewayError =>
+			withDetails(error, {
+				description: [...advice, description].filter((text) => text !== '').join(' '),
+			});
+		const words = new Set(message.split(/[^\w-]+/));
+		const named = parameters.filter((name) => words.has(name)).map((name) => `'${name}'`);
+		if (named.length > 0)
+			return told([`Change or remove ${named.join(' and ')} in 'Model Parameters'.`]);
 		const { models } = (await this.listing?.catch(() => undefined)) ?? {};
-		if (models === undefined || ![400, 404, 422].includes(httpCode)) return error;
+		if (models === undefined) return error;
 		const { record, suggestion } = this.find(models, model);
 		if (record !== undefined) return error;
-		const advice = [`The gateway doesn't list the model '${model.slice(0, 100)}'.`, suggestion];
-		return withDetails(error, {
-			description: [...advice, description].filter((text) => text !== '').join(' '),
-		});
+		return told([`The gateway doesn't list the model '${model.slice(0, 100)}'.`, suggestion]);
 	}
 
 	private async load(): Promise<ModelList | undefined> {

@@ -5,6 +5,7 @@ import type {
 	ResourceMapperField,
 	ResourceMapperFields,
 } from 'n8n-workflow';
+import type { TaskType } from '../../../gateway';
 import {
 	type AllowedValue,
 	describePrice,
@@ -13,10 +14,9 @@ import {
 	suits,
 } from '../../../gateway/models';
 import { isJsonObject } from '../../../util/json';
-import { didYouMean } from '../../../util/closestMatch';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { REQUEST_OPTIONS } from '../fields/optionFields';
-import { problemOf } from '../run/nodeErrors';
+import { usualParameters } from '../fields/usualParameters';
 import { loadModels } from './editorModels';
 
 /**
@@ -73,55 +73,53 @@ function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItem
 	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }
 
-const BY_NAME = "use 'Parameters by Name' in the options.";
-
 /**
- * The form of the selected model: one field for each of its parameters (docs/protocol.md, "Model
- * list").
+ * Creates the form of the selected model: one field for each of the parameters that the gateway's list
+ * has (docs/protocol.md, "Model list"), or else the usual ones, each of which the user adds.
  *
- * The editor replaces the node's form by the returned one, and deletes the values of missing
- * fields. So the form stays unchanged if the model isn't in the list (disabled for an hour, or in
- * an example for another gateway), or there is no list: opening a node must not change it, because
- * n8n executes a changed node again, which is charged. If the user selects another model, the
- * editor first clears the form.
+ * The editor replaces the node's form by the returned one, and deletes the values of missing fields. So
+ * a form stays unchanged if no list has parameters for the model (disabled for an hour, or in an example
+ * for another gateway): opening a node must not change it, because n8n executes a changed node again,
+ * which is charged. If the user selects another model, the editor first clears the form.
  */
-export async function getModelParameters(
-	this: ILoadOptionsFunctions,
-): Promise<ResourceMapperFields> {
-	const chosen = this.getCurrentNodeParameter('model', { extractValue: true }) as
-		| string
-		| undefined;
-	if (!chosen) {
-		return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
-	}
-	const unchanged = (emptyFieldsNotice: string): ResourceMapperFields => ({
-		fields: currentFields(this.getCurrentNodeParameter('modelParameters')),
-		emptyFieldsNotice,
-	});
-	let models: ModelRecord[];
-	try {
-		models = await loadModels(this, 'media');
-	} catch (error) {
+export function modelParametersFor(taskType: TaskType) {
+	return async function getModelParameters(
+		this: ILoadOptionsFunctions,
+	): Promise<ResourceMapperFields> {
+		const chosen = this.getCurrentNodeParameter('model', { extractValue: true }) as
+			| string
+			| undefined;
+		if (!chosen) {
+			return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
+		}
 		// If this throws, the editor removes the whole form without a message.
-		return unchanged(`${problemOf(error).message}. Without the model list, ${BY_NAME}`);
-	}
-	const record = models.find(({ model }) => model === chosen);
-	if (record === undefined) {
-		const names = models.filter((one) => !makesVideos(one)).map(({ model }) => model);
-		const advice = `${didYouMean(chosen, names)} To set parameters anyway, ${BY_NAME}`.trim();
-		return unchanged(`The gateway lists no model with this name. ${advice}`);
-	}
-	if (makesVideos(record)) {
-		const notice = 'This model generates videos, and the gateway has no endpoint for videos.';
-		return { fields: [], emptyFieldsNotice: notice };
-	}
-	return {
-		fields: Object.entries(record.parameters)
-			.filter(([name]) => !NOT_IN_FORM.includes(name))
-			.map(([name, values]) => asField(name, values)),
-		emptyFieldsNotice: `This model publishes no parameters. Instead, ${BY_NAME}`,
+		const models = await loadModels(this, 'media').catch((): ModelRecord[] => []);
+		const record = models.find(({ model }) => model === chosen);
+		if (record !== undefined && makesVideos(record)) {
+			const notice = 'This model generates videos, and the gateway has no endpoint for videos.';
+			return { fields: [], emptyFieldsNotice: notice };
+		}
+		const published = Object.entries(record?.parameters ?? {});
+		if (published.length > 0) {
+			return {
+				fields: published
+					.filter(([name]) => !NOT_IN_FORM.includes(name))
+					.map(([name, values]) => asField(name, values)),
+				emptyFieldsNotice:
+					"This model publishes no other parameters. To set one anyway, use 'Extra Fields' in the options.",
+			};
+		}
+		const held = currentFields(this.getCurrentNodeParameter('modelParameters'));
+		return { fields: held.length > 0 ? held : usualFields(taskType) };
 	};
 }
+
+/** The usual fields. The editor doesn't show them until the user adds one. */
+const usualFields = (taskType: TaskType): ResourceMapperField[] =>
+	usualParameters(taskType).map(({ name, values = [], type }) => {
+		const field = asField(name, values);
+		return { ...field, type: type ?? field.type, removed: true };
+	});
 
 /** Fields that only an option may set, as they change the price, and those that the run refuses. */
 const NOT_IN_FORM = [
@@ -140,6 +138,7 @@ function currentFields(modelParameters: unknown): ResourceMapperField[] {
 	return structuredClone(fields) as ResourceMapperField[];
 }
 
+/** A field of the form. @param values to choose from; none for a text */
 function asField(name: string, values: AllowedValue[]): ResourceMapperField {
 	const names = { id: name, displayName: name };
 	const field = { ...names, required: false, defaultMatch: false, display: true };

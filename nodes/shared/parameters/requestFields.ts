@@ -4,8 +4,8 @@ import { quote } from '../../../util/text';
 import { isEmpty, isOff, shown, type ItemParameters, type ValueReader } from './itemParameters';
 
 /*
- * Several parameters can set the same field of a request: a field of the node, 'Model Parameters',
- * 'Parameters by Name' and 'Extra Fields', which override all others. The value that is checked and
+ * Several parameters can set the same field of a request: a field of the node, 'Model Parameters' and
+ * 'Extra Fields', which override all others. The value that is checked and
  * priced must be the one that is sent, so a field is either read from where it is set, or refused
  * there.
  */

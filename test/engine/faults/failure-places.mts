@@ -55,7 +55,7 @@ const withOptions = (options: object): Pick<Place, 'parameters'> => ({ parameter
 
 const badKey = { key: '<API_KEY>' };
 const badSetting = withOptions({ concurrency: 'many' });
-const badSize = withOptions({ parametersByName: { parameter: [{ name: 'size', value: '1x1' }] } });
+const badSize = withOptions({ extraFields: { size: '1x1' } });
 const badSource = { images: 'http://127.0.0.1:9/missing.png' };
 const unknown = { faults: [...fails('submit', 500), ...fails('message', 500)] };
 const failed = { prompt: `${PROMPT} [fail]` };

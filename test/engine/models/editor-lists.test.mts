@@ -1,9 +1,11 @@
 /** What the editor shows while a person chooses a model: the list, and the model's form. */
 import { openPanel } from '../../../harness/engine/editor-calls.mjs';
 import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
+import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
 import { byName, deadAddress } from '../workbench.mjs';
 
 const GENERATION = 'n8n-nodes-media-gateway.imageGeneration';
+const EDIT = 'n8n-nodes-media-gateway.imageEdit';
 
 const MODELS = [
 	{
@@ -26,6 +28,7 @@ const MODELS = [
 	},
 	{ model: 'quick', media_type: 'image', generation_modes: ['sync'] },
 	{ model: 'odd', media_type: 'image', modes: ['text_to_image', 'toString'] },
+	{ model: 'counted', media_type: 'image', parameters: { n: [1, 2] } },
 	{ model: 'switches', media_type: 'image', parameters: { watermark: [true, false] } },
 	{
 		model: 'sizes',
@@ -40,8 +43,11 @@ let gateway: Gateway;
 beforeAll(async () => void (gateway = await startGateway({ models: MODELS as never })));
 afterAll(async () => await gateway.close());
 
-const panel = async (parameters: Record<string, unknown>, baseUrl = gateway.url) =>
-	await openPanel(GENERATION, parameters, { mediaGatewayApi: { baseUrl, apiKey: 'sk-1' } });
+const panel = async (
+	parameters: Record<string, unknown>,
+	baseUrl = gateway.url,
+	type = GENERATION,
+) => await openPanel(type, parameters, { mediaGatewayApi: { baseUrl, apiKey: 'sk-1' } });
 
 test('the list says what a model costs and does', async () => {
 	const { results } = await (await panel({})).search();
@@ -50,6 +56,7 @@ test('the list says what a model costs and does', async () => {
 		"slow (1.5 × the gateway's base price per request)",
 		'quick',
 		'odd (also tostring)',
+		'counted',
 		'switches',
 		'sizes',
 	]);
@@ -102,34 +109,54 @@ describe('the form of a model', () => {
 	test('of a listed model is the one of the listing, whatever the node holds', async () => {
 		const { fields } = await (await panel(withForm('both', held))).form();
 		expect(fields.map(({ id }) => id)).toEqual(['size', 'seed']);
-		expect((await (await panel(withForm('slow', held))).form()).fields).toEqual([]);
 	});
 
-	test('of a model that is not listed stays as the node holds it, so that opening changes nothing', async () => {
-		const { fields } = await (await panel(withForm('gone', held))).form();
-		expect(fields).toEqual(held);
-		expect(fields[0]).not.toBe(held[0]);
-	});
+	const USUAL = [
+		...['size', 'aspect_ratio', 'resolution', 'quality', 'output_format', 'background'],
+		...['seed', 'negative_prompt'],
+	];
 
 	test.each([
-		['no form', undefined],
-		['no fields', [null, 'size', { id: 7 }, []]],
-	])('of a model that is not listed, and with %s, is empty and says why', async (_, schema) => {
-		const form = await (await panel(withForm('gone', schema))).form();
-		expect(form.fields).toEqual([]);
-		expect(form.emptyFieldsNotice).toContain('lists no model with this name');
+		['is not listed', 'gone', true],
+		['is listed without parameters', 'slow', true],
+		['may be listed, but the list is away', 'both', false],
+	])('of a model that %s has the usual parameters, each to be added', async (_, model, isThere) => {
+		const url = isThere ? gateway.url : await deadAddress();
+		const parameters = { model: byName(model) };
+		for (const schema of [undefined, [null, 'size', { id: 7 }, []]]) {
+			const { fields } = await (
+				await panel({ ...parameters, ...withForm(model, schema) }, url)
+			).form();
+			expect(fields.map(({ id }) => id)).toEqual(USUAL);
+			expect(fields.every(({ removed, required }) => removed === true && !required)).toBe(true);
+		}
+		const { fields } = await (await panel(parameters, url, EDIT)).form();
+		expect(fields.map(({ id }) => id)).toEqual([...USUAL, 'strength', 'input_fidelity']);
+		const types = { quality: 'options', seed: 'number', negative_prompt: 'string' };
+		for (const [id, type] of Object.entries(types)) {
+			expect(fields).toContainEqual(expect.objectContaining({ id, displayName: id, type }));
+		}
+		expect(fields[0]!.options!.slice(0, 3)).toEqual([
+			{ name: 'Model Default', value: '', description: "Isn't sent" },
+			{ name: 'auto', value: 'auto' },
+			{ name: '1024x1024 (1:1, square)', value: '1024x1024' },
+		]);
+		// What an option sends, or the node itself, has no second field.
+		const sent = REQUEST_OPTIONS.edit.map(({ sentAs }) => sentAs);
+		expect(fields.filter(({ id }) => [...sent, 'model', 'prompt', 'stream'].includes(id))).toEqual(
+			[],
+		);
+
+		// Opening a node changes nothing.
+		const before = await (await panel(withForm(model, held), url)).form();
+		expect(before.fields).toEqual(held);
+		expect(before.fields[0]).not.toBe(held[0]);
 	});
 
-	test('stays as the node holds it where the list cannot be loaded, and says so where it holds none', async () => {
-		const nowhere = await deadAddress();
-		expect((await (await panel(withForm('both', held), nowhere)).form()).fields).toEqual(held);
-		const { fields, emptyFieldsNotice } = await (
-			await panel({ model: byName('both') }, nowhere)
-		).form();
+	test('of a model that publishes nothing but the number of images is empty and says so', async () => {
+		const { fields, emptyFieldsNotice } = await (await panel({ model: byName('counted') })).form();
 		expect(fields).toEqual([]);
-		expect(emptyFieldsNotice).toMatch(
-			/^While loading the model list, .*'Base URL'.*[^.]\. Without the model list, use 'Parameters by Name' in the options\.$/,
-		);
+		expect(emptyFieldsNotice).toContain("use 'Extra Fields'");
 	});
 
 	test('is empty without a model', async () => {

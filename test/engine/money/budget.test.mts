@@ -226,14 +226,11 @@ describe('images that another parameter than n counts', () => {
 			openBench({ models: [{ model: MODEL, media_type: 'image', billing, parameters }] }),
 		);
 	const form = (value: IDataObject) => ({ modelParameters: { mappingMode: 'defineBelow', value } });
-	const row = (name: string, value: unknown) => ({
-		options: { parametersByName: { parameter: [{ name, value }] } },
-	});
 	const extra = (value: IDataObject) => ({ options: { extraFields: JSON.stringify(value) } });
 
 	test.each([
 		['in the form', { num_images: numbers }, form({ num_images: 4 })],
-		['by name', { batchSize: numbers }, row('batchSize', '4')],
+		['as text', { batchSize: numbers }, form({ batchSize: '4' })],
 		['in the extra fields', { max_images: numbers }, extra({ max_images: 4 })],
 		['by the model alone', { outputs: [4] }, {}],
 	])('%s: counted by the budget and by a dry run', async (_, published, given) => {

@@ -85,7 +85,6 @@ beforeEach(() => {
 const form = (value: object | null, more: object = {}) => ({
 	modelParameters: { mappingMode: 'defineBelow', value, ...more },
 });
-const byNames = (...parameter: object[]) => ({ parametersByName: { parameter } });
 const options = (given: object) => ({ options: given });
 
 const NODES: Record<string, [NodeName, Record<string, unknown>]> = {
@@ -102,10 +101,7 @@ const NODES: Record<string, [NodeName, Record<string, unknown>]> = {
 			model: { __rl: true, mode: 'list', value: MODEL, cachedResultName: `${MODEL} (0.04)` },
 			download: false,
 			...form({ size: '1024x1024', quality: null }),
-			...options({
-				...byNames({ name: 'seed', value: '7' }),
-				extraFields: '{ "user": "u", "style": "s" }',
-			}),
+			...options({ extraFields: '{ "user": "u", "style": "s", "seed": 7 }' }),
 		},
 	],
 };
@@ -166,13 +162,15 @@ const CHANGES: Record<string, Change> = {
 	},
 	'how it is written': {
 		parameters: options({
-			...byNames({ name: '', value: '' }, { name: 'seed', value: 7 }, { name: 'x', value: '' }),
-			extraFields: '{"style":"s","user":"u"}',
+			extraFields: '{"style":"s","seed":7,"user":"u"}',
 			n: 1,
 		}),
 	},
 	'the field of a parameter': {
-		parameters: { ...form({ size: '1024x1024', seed: ' 7' }), ...options(byNames()) },
+		parameters: {
+			...form({ size: '1024x1024', seed: ' 7' }),
+			...options({ extraFields: '{ "user": "u", "style": "s" }' }),
+		},
 	},
 	'what is not sent': {
 		parameters: {
@@ -189,7 +187,7 @@ const CHANGES: Record<string, Change> = {
 	size: { parameters: form({ size: '512x512' }) },
 	prompt: { parameters: { prompt: '={{ $json.prompt }} at night {{ Math.random() }}' } },
 	'number of images': { parameters: options({ n: 2 }) },
-	seed: { parameters: options(byNames({ name: 'seed', value: '8' })) },
+	seed: { parameters: options({ extraFields: '{ "user": "u", "style": "s", "seed": 8 }' }) },
 	model: { parameters: { model: byName('plain-image'), ...options({ checkLimits: false }) } },
 	'one prompt, budget': { parameters: { prompt: 'number 2.', ...options({ budget: 0.000001 }) } },
 	'prompts, budget': {

@@ -135,7 +135,7 @@ describe('Image Wait takes the list of a failed batch as it is', () => {
 
 	test('the source of a failed edit is no image', async () => {
 		const url = `${bench.gateway.url}/images/source.png`;
-		const edit = { model: byName(MODEL), prompt: 'x', imageSource: 'url', imageUrl: url };
+		const edit = { model: byName(MODEL), prompt: 'x', images: url };
 		const keepsOn = { onError: 'continueRegularOutput' as const };
 		const edited = await bench.run('imageEdit', edit, [{}], keepsOn);
 		const [failed = {}] = edited.json(NODE);

@@ -12,9 +12,6 @@ const bench = sharedBench();
 const DEAR = 'aurora-edit-1';
 const extra = (extraFields: object, more: object = {}) => ({ options: { extraFields, ...more } });
 const form = (value: object) => ({ modelParameters: { mappingMode: 'defineBelow', value } });
-const rows = (name: string) => ({
-	options: { parametersByName: { parameter: [{ name, value: 'other' }] } },
-});
 const sent = () =>
 	bench.gateway.requests
 		.filter(({ method }) => method === 'POST')
@@ -68,18 +65,15 @@ describe('Extra Fields that set the model or the prompt', () => {
 	});
 });
 
-describe('Model Parameters and Parameters by Name must not set', () => {
+describe('Model Parameters must not set', () => {
 	test.each([
 		['model', 'Model'],
 		['prompt', 'Prompt'],
 		['async', 'Mode'],
 	])('%s', async (name, label) => {
-		const text = (source: string) => `'${source}' must not set '${name}'`;
 		const inForm = await generate(form({ [name]: 'other' }));
-		expect(inForm.error?.message).toBe(text('Model Parameters'));
+		expect(inForm.error?.message).toBe(`'Model Parameters' must not set '${name}'`);
 		expect(inForm.error?.description).toContain(`use the field '${label}'`);
-		const byRow = await generate(rows(name));
-		expect(byRow.error?.message).toBe(text('Parameters by Name'));
 		expect(sent()).toEqual([]);
 	});
 });
@@ -103,9 +97,11 @@ const edited = () => ({
 });
 
 describe('an edit has no two form fields of one name', () => {
-	test.each(['image', 'image[]'])('Extra Fields must not hold a text called %s', async (name) => {
-		const result = await bench.run('imageEdit', { ...edited(), ...extra({ [name]: 'x' }) });
-		expect(result.error?.message).toContain(`Two fields of the request have the name '${name}'`);
+	test.each(['image', 'image[]'])('no parameter may hold a text called %s', async (name) => {
+		for (const more of [extra({ [name]: 'x' }), form({ [name]: 'x' })]) {
+			const result = await bench.run('imageEdit', { ...edited(), ...more });
+			expect(result.error?.message).toContain(`Two fields of the request have the name '${name}'`);
+		}
 		expect(sent()).toEqual([]);
 	});
 

@@ -130,10 +130,6 @@ test.each(MISTAKEN)(
 test.each<[string, IDataObject]>([
 	['Extra Fields', { options: { extraFields: '={{ ({ seed: NaN }) }}' } }],
 	['Model Parameters', { modelParameters: { value: { seed: '={{ NaN }}' } } }],
-	[
-		'Parameters by Name',
-		{ options: { parametersByName: { parameter: [{ name: 'seed', value: '={{ [NaN] }}' }] } } },
-	],
 ])('a value in %s that JSON would replace by null is refused', async (label, parameters) => {
 	const result = await bench.run('imageGeneration', { prompt: 'a fox', ...parameters });
 	expect(result.error?.message).toBe(`The value of 'seed' in '${label}' can't be sent`);

@@ -80,7 +80,6 @@ describe('an option whose expression n8n can’t evaluate', () => {
 
 describe('the number of images, which has several places', () => {
 	const form = (n: unknown) => ({ mappingMode: 'defineBelow', value: { n } });
-	const byName = (value: unknown) => ({ parameter: [{ name: 'n', value }] });
 
 	test.each<[string, Record<string, unknown>, RegExp]>([
 		[
@@ -101,7 +100,7 @@ describe('the number of images, which has several places', () => {
 	});
 
 	test('the same number in each of them is one number', async () => {
-		const options = { n: 2, extraFields: '{ "n": 2 }', parametersByName: byName('2') };
+		const options = { n: 2, extraFields: '{ "n": 2 }' };
 		const [body] = await bodies({ modelParameters: form('2'), options, download: false }, [{}]);
 		expect(body).toMatchObject({ n: 2 });
 	});

@@ -199,7 +199,7 @@ test.each([
 
 /** Every field of a node that pays says whether it is part of the request: here stand all of them. */
 const SHAPING = {
-	ImageGeneration: ['model', 'modelParameters', 'prompt', 'extraFields', 'parametersByName'],
+	ImageGeneration: ['model', 'modelParameters', 'prompt', 'extraFields'],
 	ImageEdit: ['extraFiles', 'images'],
 	Message: ['budgetTokens', 'display', 'effort', 'extraFields', 'history', 'images', 'input'],
 };
@@ -254,7 +254,7 @@ describe('what the editor stores about a value, and does not send, is no choice'
 	const form = (value: object | null, more: object = {}) => ({
 		modelParameters: { mappingMode: 'defineBelow', value, ...more },
 	});
-	const rows = (...parameter: object[]) => ({ options: { parametersByName: { parameter } } });
+	const files = (...file: object[]) => ({ options: { extraFiles: { file } } });
 	const extra = (extraFields: unknown) => ({ options: { extraFields } });
 
 	test.each<[string, object, object]>([
@@ -265,12 +265,10 @@ describe('what the editor stores about a value, and does not send, is no choice'
 		],
 		['list or name', { model: { __rl: true, mode: 'list', value: 'm' } }, { model: { __rl: true, mode: 'name', value: ' m ' } }], // prettier-ignore
 		['the schema of the form', form({ seed: 1 }), form({ seed: 1 }, { schema: [{ id: 'seed' }] })],
+		['a file without a name', files({ field: 'a', binaryProperty: 'b' }, { field: '', binaryProperty: '' }), files({ field: 'a', binaryProperty: 'b' })], // prettier-ignore
 		['a field taken off the screen', form({ seed: 1, size: null }), form({ seed: 1 })],
 		['an empty field', form({ size: '' }), form(null)],
-		['an empty row', rows({ name: 'seed', value: '1' }, { name: '', value: '' }), rows({ name: 'seed', value: 1 })], // prettier-ignore
-		['a row without a value', rows({ name: 'seed', value: '' }), { options: {} }],
-		['the order of rows', rows({ name: 'a', value: '1' }, { name: 'b', value: 'x' }), rows({ name: 'b', value: 'x' }, { name: ' a', value: ' 1 ' })], // prettier-ignore
-		['the field by which a parameter is set', form({ seed: 1 }), rows({ name: 'seed', value: '1' })], // prettier-ignore
+		['the field by which a parameter is set', form({ seed: 1 }), extra('{"seed":"1"}')],
 		['a switch that is stored as text', form({ hd: 'true' }), form({ hd: true })],
 		['a fixed text as an expression', { prompt: '=7.0' }, { prompt: '7.0' }],
 		['the spaces in JSON', extra('{"a":{"b":1,"c":2}}'), extra('{ "a": { "c": 2, "b": 1 } }')],
@@ -280,7 +278,7 @@ describe('what the editor stores about a value, and does not send, is no choice'
 	test.each<[string, object, object]>([
 		['another value', form({ seed: 1 }), form({ seed: 2 })],
 		['false is a value', form({ hd: false }), form({})],
-		['a further row', rows({ name: 'a', value: '1' }), rows({ name: 'a', value: '1' }, { name: 'b', value: '1' })], // prettier-ignore
+		['the order of files', files({ field: 'a', binaryProperty: 'b' }, { field: 'c', binaryProperty: 'd' }), files({ field: 'c', binaryProperty: 'd' }, { field: 'a', binaryProperty: 'b' })], // prettier-ignore
 		['another value inside JSON', extra('{"a":[1,2]}'), extra('{"a":[2,1]}')],
 		['another expression', { prompt: '={{ $json.a }}' }, { prompt: '={{ $json.b }}' }],
 		['a prompt that is a number in other digits', { prompt: '7' }, { prompt: '7.0' }],
