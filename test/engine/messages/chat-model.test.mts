@@ -314,7 +314,7 @@ describe('what goes wrong', () => {
 
 	test('a caller who gives up ends it, also between two attempts', async () => {
 		// Long on the fast clock: a busy machine gets to the end of the test before.
-		const quota = { retryAfter: 25, type: 'insufficient_quota', message: 'no balance' };
+		const quota = { retryAfter: 9, type: 'insufficient_quota', message: 'no balance' };
 		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, ...quota }]);
 		await bench.with({}, async (supply) => {
 			const model = await supply();
@@ -324,7 +324,7 @@ describe('what goes wrong', () => {
 			const outcome = expect(asking).rejects.toThrow();
 			await until(() => gateway.requests[0]?.status !== undefined);
 			// The refusal has left the gateway; it needs a few turns to arrive.
-			for (let turn = 0; turn < 2000; turn += 1) await new Promise(setImmediate);
+			for (let turn = 0; turn < 500; turn += 1) await new Promise(setImmediate);
 			caller.abort();
 			await outcome;
 			// Its own second attempt would have been due before that of this one.
