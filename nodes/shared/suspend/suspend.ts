@@ -6,8 +6,8 @@ import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
 import { describeUnreturned, finalError } from '../run/nodeErrors';
 import { addHints, isStopped, isTool } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
-import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
-import { failOpen, openItems, resultOf, toItems, type WaitPlan } from './storedWaits';
+import type { WaitEntry } from '../tasks/waitEntries';
+import { failOpen, knownWaits, openItems, resultOf, toItems, type WaitPlan } from './storedWaits';
 import * as engine from '../run/n8nEngine';
 import { supervisorWorkflow } from './subWorkflows';
 
