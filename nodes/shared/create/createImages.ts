@@ -11,6 +11,7 @@ import type { PaymentLog } from '../payments/paymentLog';
 import { runItems, type Failure } from '../run/itemRunner';
 import { failedItems, isFailed } from '../run/nodeErrors';
 import { addHints, openRun } from '../run/runContext';
+import { logUnreturned } from '../run/stoppedRun';
 import { finishRun, tellUser } from '../run/summary';
 import { openProgress } from '../suspend/progress';
 import { readIsStored, suspend } from '../suspend/suspend';
@@ -88,26 +89,24 @@ async function outputOf(
 	const sentAgain = idempotencyHeader === '' ? 0 : paymentLog.countSentAgain();
 	if (sentAgain > 0) {
 		const told = describeSentAgain(sentAgain, idempotencyHeader, paymentLog.lostTasks());
-		// n8n drops the hints of a stored run with its result: its log has them.
-		tellUser(context, told, 'info', isStored ? context.getNode().name : undefined);
+		// n8n drops the hints of a stored run with its result.
+		if (isStored) logUnreturned(context, told, '', 'info');
+		tellUser(context, told, 'info');
 	}
 	const dryRun = budget.describeDry(failedItems(items).size);
 	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
 	const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: paymentLog.reused() };
-	if (!isStored) {
-		const result = { items, open: [], counts, isDry: dryRun !== undefined };
-		const output = finishRun(context, result, addSummary).items.flat();
-		paymentLog.markReturned(failedItems(items));
-		return [output];
-	}
 	const entries = items.map((own, itemIndex) => {
 		const wait = waits[itemIndex];
 		return wait === undefined ? { done: { items: own } } : { wait };
 	});
-	const output = await suspend(context, entries, counts, paymentLog);
+	const result = { items, open: [], counts, isDry: dryRun !== undefined };
+	const output = isStored
+		? await suspend(context, entries, counts, paymentLog)
+		: [finishRun(context, result, addSummary).items.flat()];
 	// Where n8n can't suspend the execution, open tasks come out as failed items.
-	const hasFailed = output[0]?.some(isFailed) === true;
-	paymentLog.markReturned(hasFailed ? new Set(items.keys()) : failedItems(items));
+	const isFailedAsWhole = isStored && output.flat().some(isFailed);
+	paymentLog.markReturned(isFailedAsWhole ? new Set(items.keys()) : failedItems(items));
 	return output;
 }
 

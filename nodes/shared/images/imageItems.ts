@@ -97,24 +97,15 @@ export function withInputFieldsOfFailed(
 	items: INodeExecutionData[][],
 ): INodeExecutionData[][] {
 	if (context.getNode().onError !== 'continueRegularOutput') return items;
-	return withFieldsOfFailed(items, (itemIndex) =>
-		// The option itself may be why the item has failed.
-		attempt(() => readInputFields(new ItemParameters(context, itemIndex))),
-	);
-}
-
-/** Adds fields to failed items. @param fieldsOf those of an input item */
-export const withFieldsOfFailed = (
-	items: INodeExecutionData[][],
-	fieldsOf: (itemIndex: number) => IDataObject | undefined,
-): INodeExecutionData[][] =>
-	items.map((list, itemIndex) => {
+	return items.map((list, itemIndex) => {
 		if (!list.some(isFailed)) return list;
-		const fields = fieldsOf(itemIndex);
+		// The option itself may be why the item has failed.
+		const fields = attempt(() => readInputFields(new ItemParameters(context, itemIndex)));
 		return list.map((item) =>
 			isFailed(item) ? { ...item, json: { ...fields, ...item.json } } : item,
 		);
 	});
+}
 
 /**
  * The output items of an item's images, in the gateway's order: one for each image, or one for all.

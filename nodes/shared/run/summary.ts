@@ -61,23 +61,19 @@ function bytesInside(items: INodeExecutionData[][]): number {
 }
 
 /**
- * Shows a hint about a run. It is a line in n8n's log where n8n shows no hints: for an agent's tool,
- * in a sub-execution, and in old versions.
- *
- * @param subExecutionOf the name of the user's node, if this is a sub-execution
+ * Shows a hint about a run. It is a line in n8n's log where n8n shows no hints: for an agent's tool, and
+ * in old versions.
  */
 export function tellUser(
 	context: IExecuteFunctions,
 	message: string,
 	type: 'info' | 'warning',
-	subExecutionOf?: string,
 ): void {
-	const isShown = subExecutionOf === undefined && !isTool(context);
-	if (isShown && context.addExecutionHints !== undefined) {
+	if (!isTool(context) && context.addExecutionHints !== undefined) {
 		addHints(context, [message], type);
 		return;
 	}
-	const name = subExecutionOf ?? context.getNode().name;
+	const { name } = context.getNode();
 	const line = oneLine(`Media Gateway, "${name}": ${leaving(context, message)}`);
 	context.logger?.[type === 'info' ? 'info' : 'warn'](line);
 }
@@ -85,29 +81,25 @@ export function tellUser(
 /**
  * Finishes a run: file names become unique, and the user gets a hint with what the run did and
  * cost.
- *
- * @param subExecutionOf the name of the user's node, if this is a sub-execution
  */
 export function finishRun(
 	context: IExecuteFunctions,
 	result: RunResult,
 	addSummary: boolean,
-	subExecutionOf?: string,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
 	const finished = { ...result, items };
 	const summary = summaryOf(finished);
-	const tell = (message: string, type: 'info' | 'warning'): void =>
-		tellUser(context, message, type, subExecutionOf);
 	// After a dry run all counts are 0.
 	const counts = Object.entries(summary).filter(
 		([name]) => !result.isDry || name !== 'failedItems',
 	);
 	const isWorthIt = counts.some(([, count]) => Number(count) > 0);
-	if (isWorthIt) tell(describeRun(finished), 'info');
+	if (isWorthIt) tellUser(context, describeRun(finished), 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {
-		tell(
+		tellUser(
+			context,
 			`n8n stores these images inside the execution, where their ${megabytes} MB slow it down. Set N8N_DEFAULT_BINARY_DATA_MODE to 'filesystem', or turn off 'Download'.`,
 			'warning',
 		);

@@ -1,6 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { hasCode, type TaskEnd } from '../../../gateway';
-import { withFieldsOfFailed } from '../images/imageItems';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { runItems } from '../run/itemRunner';
@@ -9,14 +8,13 @@ import { openRun } from '../run/runContext';
 import {
 	allTasks,
 	countTasks,
-	knownWaits,
 	listTasks,
 	withOutput,
 	type WaitEntry,
 	type TaskWait,
 } from '../tasks/waitEntries';
 import { endOfWait } from '../tasks/waitForTasks';
-import { fieldsOfFailed, type StoredWaits } from './storedWaits';
+import { knownWaits, withFields, type StoredWaits } from './storedWaits';
 
 /** How long after its deadline a task is still polled if no check had time for it. */
 const LONGEST_BACKLOG_MS = 1_800_000;
@@ -87,9 +85,10 @@ export async function checkOnce(
 			// Without the tasks that are found to be lost.
 			known: { ...knownWaits(stored), listUnreturned: () => listTasks(entries) },
 		});
-		const fieldsOf = (itemIndex: number) => fieldsOfFailed(plan, stored[itemIndex]?.wait);
-		const checked = withOutput(entries, withFieldsOfFailed(output, fieldsOf));
-		return { entries: leaving(context, checked), unpolled };
+		const shown = output.map((items, itemIndex) =>
+			items.map((item) => withFields(plan, item, stored[itemIndex]?.wait)),
+		);
+		return { entries: leaving(context, withOutput(entries, shown)), unpolled };
 	} finally {
 		plan.counts.rateLimitedRequests += run.rateLimitedRequests();
 		run.gateway.end();

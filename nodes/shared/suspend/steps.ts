@@ -40,7 +40,7 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	if (waits === undefined) return [[], []];
 	const { plan, entries } = waits;
 	const ended = resultOf(entries, plan.counts);
-	const { items, open } = finishRun(context, ended, plan.addSummary, plan.nodeName);
+	const { items, open } = finishRun(context, ended, plan.addSummary);
 	return [inOutput(plan, items), unlinked(open)];
 }
 

@@ -1,11 +1,11 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError, type Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
-import type { ItemDetails } from '../run/knownItems';
+import type { ItemDetails, KnownItems } from '../run/knownItems';
 import type { RunCounts, RunResult } from '../run/summary';
-import { failedItem, finalError, problemOf } from '../run/nodeErrors';
+import { failedItem, finalError, isFailed, problemOf } from '../run/nodeErrors';
 import { taskItem } from '../tasks/taskReference';
-import { knownWaits, type TaskWait, type WaitEntry } from '../tasks/waitEntries';
+import { listTasks, type TaskWait, type WaitEntry } from '../tasks/waitEntries';
 
 /** What the sub-executions know of the suspended node. */
 export interface WaitPlan {
@@ -139,6 +139,26 @@ export function itemsMeanwhile(
 	);
 }
 
+/** What the waits of items tell about them, where the executions that continue them fail. */
+export function knownWaits(entries: WaitEntry[]): KnownItems {
+	const itemDetails = (itemIndex: number): ItemDetails => {
+		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
+		const { model, prompt, estimatedCost, cost, costCurrency } = facts ?? {};
+		const { taskId, taskType, status, statusUrl } = task ?? {};
+		const ofTask = { taskId, taskType, status, statusUrl };
+		return { charged, ...ofTask, model, prompt, estimatedCost, cost, costCurrency };
+	};
+	return {
+		count: entries.length,
+		isPaying: false,
+		chargeOf: (itemIndex) => itemDetails(itemIndex).charged,
+		itemDetails,
+		listUnreturned: () => listTasks(entries),
+		// Not by the node of the user, which may have paid for them, and would again.
+		rescue: 'Give the IDs to Image Wait or Image Task.',
+	};
+}
+
 /**
  * The waits after an error of all: a failed item for each open task, or the failure that ends the
  * run.
@@ -165,11 +185,16 @@ export function failOpen(
 	return entries.map(({ wait, done }, itemIndex) => {
 		if (done !== undefined || wait === undefined) return { done };
 		const item = failedItem(context.getNode(), error, itemIndex, known.itemDetails(itemIndex));
-		const json = { ...fieldsOfFailed(plan, wait), ...item.json };
-		return { done: { items: [{ ...item, json }] } };
+		return { done: { items: [withFields(plan, item, wait)] } };
 	});
 }
 
-/** The input fields of a failed item; the engine adds those of one in an error output. */
-export const fieldsOfFailed = ({ errorOutput }: WaitPlan, wait?: TaskWait): IDataObject =>
-	errorOutput ? {} : { ...wait?.target.inputFields };
+/** The item, if it has failed with the fields of its input: the engine adds those in an error output. */
+export const withFields = (
+	{ errorOutput }: WaitPlan,
+	item: INodeExecutionData,
+	wait?: TaskWait,
+): INodeExecutionData =>
+	errorOutput || !isFailed(item)
+		? item
+		: { ...item, json: { ...wait?.target.inputFields, ...item.json } };

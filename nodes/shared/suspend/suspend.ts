@@ -7,8 +7,8 @@ import { describeUnreturned, finalError } from '../run/nodeErrors';
 import { leaving } from '../run/leaving';
 import { addHints, isStopped, isTool } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
-import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
-import { failOpen, openItems, resultOf, toItems, type WaitPlan } from './storedWaits';
+import type { WaitEntry } from '../tasks/waitEntries';
+import { failOpen, knownWaits, openItems, resultOf, toItems, type WaitPlan } from './storedWaits';
 import * as engine from '../run/n8nEngine';
 import { supervisorWorkflow } from './subWorkflows';
 

@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { type Charged, type Task, taskKey, type WaitFor } from '../../../gateway';
-import { fieldsOf, type ItemDetails, type KnownItems } from '../run/knownItems';
+import { fieldsOf } from '../run/knownItems';
 import type { RequestFacts } from '../run/requestFacts';
 import type { TaskOfItem } from './taskReference';
 
@@ -55,24 +55,4 @@ export function listTasks(entries: WaitEntry[]) {
 		const { taskId, taskType, statusUrl } = named ?? {};
 		return taskId === undefined ? [] : [{ item, taskId, taskType, statusUrl }];
 	});
-}
-
-/** What the waits of items tell about them, where the executions that continue them fail. */
-export function knownWaits(entries: WaitEntry[]): KnownItems {
-	const itemDetails = (itemIndex: number): ItemDetails => {
-		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
-		const { model, prompt, estimatedCost, cost, costCurrency } = facts ?? {};
-		const { taskId, taskType, status, statusUrl } = task ?? {};
-		const ofTask = { taskId, taskType, status, statusUrl };
-		return { charged, ...ofTask, model, prompt, estimatedCost, cost, costCurrency };
-	};
-	return {
-		count: entries.length,
-		isPaying: false,
-		chargeOf: (itemIndex) => itemDetails(itemIndex).charged,
-		itemDetails,
-		listUnreturned: () => listTasks(entries),
-		// Not by the node of the user, which may have paid for them, and would again.
-		rescue: 'Give the IDs to Image Wait or Image Task.',
-	};
 }
