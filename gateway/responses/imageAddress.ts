@@ -1,5 +1,5 @@
 import { readDataUrl } from '../../util/dataUrl';
-import { detectImageType, FIRST_BYTES } from '../../util/imageType';
+import { detectImageType, FIRST_BYTES, isText } from '../../util/imageType';
 
 /** Where a text stands: under the name of an address, in a list, or alone. */
 export type Place = 'named' | 'listed' | 'alone';
@@ -39,11 +39,18 @@ export function imageUrl(text: string, place: Place): string | undefined {
 	return isFound ? url : undefined;
 }
 
-/** Base64 as a `data:` URL; undefined for any other text. Some gateways send a whole one there. */
+/**
+ * Base64 as a `data:` URL; undefined for any other text, and for Base64 of a text. Some gateways send a
+ * whole one there.
+ */
 export function bytesUrl(text = ''): string | undefined {
 	const base64 = text.trim();
 	if (/^data:/i.test(base64)) return imageUrl(base64, 'named');
-	return base64 === '' || /[^\w+/=\r\n-]/.test(base64) ? undefined : `data:;base64,${base64}`;
+	if (base64 === '' || /[^\w+/=\r\n-]/.test(base64)) return undefined;
+	const bytes = firstBytes(base64);
+	return isText(bytes) && detectImageType(bytes) === undefined
+		? undefined
+		: `data:;base64,${base64}`;
 }
 
 /** Whether the bytes of a `data:` URL are an image, whatever its type says. */

@@ -1,6 +1,12 @@
 import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
 import { imageTypeOf } from '../../util/imageType';
-import { isComplete, layersOf, readImages, readStatus } from '../responses/responseFields';
+import {
+	isComplete,
+	layersOf,
+	readImages,
+	readStatus,
+	readUsage,
+} from '../responses/responseFields';
 import { isSuccess } from '../protocol/outcome';
 import { statusGroup } from '../protocol/status';
 import { finiteNumber, isJsonObject, parseJson, type JsonObject } from '../../util/json';
@@ -72,12 +78,14 @@ function isPreview({ event = '' }: ServerEvent, json: JsonObject): boolean {
 
 /**
  * Events as one JSON: that of the last one with an image that is no preview, with the images of all of
- * these; else an error, or the last one. An error names the previews.
+ * these, and what others say of the usage and of an image that is missing; else an error, or the last one.
+ * An error names the previews.
  */
 async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
 	const finished: JsonObject[] = [];
 	const previews: JsonObject[] = [];
 	let error: JsonObject | undefined;
+	let usage: JsonObject | undefined;
 	let last: JsonObject = {};
 	let count = 0;
 	for await (const event of readServerEvents(chunks)) {
@@ -85,12 +93,13 @@ async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
 		const json = jsonOfEvent(event);
 		if (json === undefined) continue;
 		const isOpen = isPreview(event, json);
+		if (!isOpen) usage = readUsage(layersOf(json)) ?? usage;
 		if (!isOpen && readImages(json).length > 0) finished.push(json);
 		else if (json.error) error = json;
 		else if (isOpen) previews.push(json);
 		else last = json;
 	}
-	if (finished.length > 0) return merged(finished);
+	if (finished.length > 0) return { ...merged(finished, error), ...(usage && { usage }) };
 	const shown = previews.length === 0 ? {} : { previews: previews.slice(-MOST_PREVIEWS) };
 	return { ...(error ?? last), ...shown };
 }
@@ -98,8 +107,11 @@ async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
 /** The most previews that are kept: each may have an image inside. */
 const MOST_PREVIEWS = 3;
 
-/** Several events with finished images as the last one, with all images in the order of their numbers. */
-function merged(events: JsonObject[]): JsonObject {
+/**
+ * Several events with finished images as the last one, with all images in the order of their numbers, and
+ * an error in place of one.
+ */
+function merged(events: JsonObject[], error?: JsonObject): JsonObject {
 	const sorted = [...events].sort((one, other) => indexOf(one) - indexOf(other));
 	const images = new Map<string, JsonObject>();
 	for (const json of sorted) {
@@ -109,7 +121,8 @@ function merged(events: JsonObject[]): JsonObject {
 		}
 	}
 	const last = events.at(-1) ?? {};
-	return events.length === 1 ? last : { ...last, data: [...images.values()] };
+	if (events.length === 1 && error === undefined) return last;
+	return { ...last, data: [...images.values(), ...(error === undefined ? [] : [error])] };
 }
 
 const indexOf = ({ index, image_index, output_index }: JsonObject): number =>

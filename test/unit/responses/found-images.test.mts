@@ -66,6 +66,11 @@ test.each<[string, object]>([
 	['while it is open', { id: 't1', status: 'running', picture: U }],
 	['beside an error', { error: { message: 'no' }, picture: U }],
 	['of a task to poll', { id: 't1', picture: U }],
+	...['null', 'a sentence', '<html><svg></svg></html>'].map((text): [string, object] => [
+		`${text} in Base64`,
+		{ ...READY, data: [{ b64_json: Buffer.from(text).toString('base64') }] },
+	]),
+	['the word null', { ...READY, data: [{ b64_json: 'null' }] }],
 	['Base64 that is no image', { ...READY, picture: 'A'.repeat(5000) }],
 ])('are not taken: %s', (_, body) => {
 	expect(urlsOf(body)).toEqual([]);

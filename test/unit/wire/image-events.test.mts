@@ -54,6 +54,24 @@ test.each<[string, string[], string[]]>([
 	expect(urls(await read(events.join(''), true))).toEqual(names.map(U));
 });
 
+test('usage and an error that come after an image go with it', async () => {
+	const image = event('image_generation.completed', { url: U('a') });
+	const usage = { total_tokens: 7 };
+	const used = event('usage', { usage });
+	const failed = event('error', { error: { message: 'the second was refused' } });
+	for (const text of [image + used + failed, failed + image + used]) {
+		const json = await read(text);
+		expect(urls(json)).toEqual([U('a')]);
+		expect(json).toMatchObject({ usage });
+		const sent = { taskType: 'generation' as const, asynchronous: false, submittedAt: '' };
+		expect(readPaidResponse({ json, headers: {} }, sent)).toMatchObject({
+			usage,
+			refusal: 'the second was refused',
+		});
+	}
+	expect(await read(image)).not.toHaveProperty('usage');
+});
+
 test('what the last event says besides goes with the images of all', async () => {
 	const usage = { total_tokens: 7 };
 	const first = event('image', { index: 0, b64_json: 'AAAA', revised_prompt: 'a red fox' });
