@@ -150,6 +150,18 @@ function describeBody(response: HttpResponse): string {
 	return 'JSON without any of the expected fields';
 }
 
+/** In seconds: after a longer pause, other settings change nothing. */
+const LONGEST_WAIT_S = 300;
+
+const SLOWER = "Lower 'Requests per Second' or 'Concurrency' in the options. ";
+
+/** A time as people say it. */
+function timeText(seconds: number): string {
+	if (seconds <= LONGEST_WAIT_S) return `${seconds} s`;
+	const minutes = Math.ceil(seconds / 60);
+	return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 /** The problem of an error response, or of one without usable content (`errorTable.ts`). */
 function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	const { httpCode, headers, json } = response;
@@ -166,7 +178,8 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 		asked: askedAt(response, server),
 		body: describeBody(response),
 		unexpected: describeUnexpectedBody(response),
-		wait: waitS >= 1 ? `Retry after ${waitS} s. ` : '',
+		wait: waitS >= 1 ? `Retry after ${timeText(waitS)}. ` : '',
+		slower: waitS > LONGEST_WAIT_S ? '' : SLOWER,
 	};
 	const filled = (text: string): string =>
 		text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));

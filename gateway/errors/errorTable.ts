@@ -1,6 +1,6 @@
 import { underSettings } from '../protocol/credential';
 import { isGatewayError, needsHttps, saysFailure } from '../responses/errorBody';
-import { hasNoModel, isOverloaded, type HttpResponse } from '../protocol/outcome';
+import { hasNoModel, isOverloaded, saysRefused, type HttpResponse } from '../protocol/outcome';
 import { isOutOfQuota } from '../responses/quota';
 import type { RequestPlan } from '../protocol/requestPlan';
 
@@ -40,6 +40,14 @@ const refusesModel: Fits = (response, { paid }, said) =>
 	(hasNoModel(response) ||
 		/incorrect model id/i.test(said) ||
 		(response.httpCode === 404 && ABOUT_MODEL.test(said)));
+
+/** Words about what a request contains. */
+const ABOUT_CONTENT =
+	/\bcontent[ _-]?(policy|policies|filter|moderation|safety|violation)|\bsafety\b|moderation|\bnsfw\b|sensitive[ _]words?|敏感|违规|审核/i;
+
+/** Whether a paid request was refused for its prompt or images, which isn't a matter of permissions. */
+const refusesContent: Fits = ({ httpCode, text }, { paid }) =>
+	paid && httpCode === 403 && ABOUT_CONTENT.test(text.slice(0, LONGEST_READ));
 
 /** Whether an edit was refused in a way that says nothing about its contents. Only edits have files. */
 const refusesEdits: Fits = (response, plan, said) =>
@@ -91,6 +99,11 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		'Check the API key in the Media Gateway credential.',
 	],
 	[
+		refusesContent,
+		'The gateway refused the content (403)',
+		"Change the prompt or the images. You weren't charged for this request.",
+	],
+	[
 		status(403),
 		"The gateway doesn't allow this request (403)",
 		"Check the key's permissions in the gateway's console.",
@@ -109,7 +122,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		status(429),
 		'Rate limit exceeded (429)',
-		"{wait}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.",
+		"{wait}{slower}The request wasn't accepted, and you weren't charged.",
 	],
 	[
 		refusesTasks,
@@ -138,7 +151,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		'Change "http://" to "https://" in {field} of the Media Gateway credential.',
 	],
 	[
-		({ httpCode }) => httpCode >= 500 || httpCode === 408,
+		(response) => (response.httpCode >= 500 || response.httpCode === 408) && !saysRefused(response),
 		'While {doing}, the gateway was unavailable ({code})',
 		'Try again later.',
 	],

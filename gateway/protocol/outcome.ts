@@ -91,18 +91,36 @@ export function chargedAfter(outcome: Outcome, call?: Call, isIdempotent = false
 
 function wasRefused(outcome: Outcome, call?: Call): boolean {
 	const { kind, httpCode, headers } = outcome;
-	if (kind === 'response' && (isOverloaded(outcome, call) || hasNoModel(outcome))) return true;
+	if (kind === 'response' && (isOverloaded(outcome, call) || saysRefused(outcome))) return true;
 	// The head of a partial response decides.
 	if (httpCode !== undefined) return isRefusal(httpCode, headers?.location);
 	return kind === 'fault' && wasNeverSent(outcome.fault);
 }
 
+/** Words and codes of gateways that pass requests on, and have nobody who takes this one. */
+const NO_MODEL = /^model_not_found$|无可用渠道|\bno available channels? for\b/i;
+
+/** The same for a request that they pass on to nobody: its model has no price, or its prompt isn't allowed. */
+const NOT_PASSED_ON =
+	/^(model_price_error|sensitive_words_detected|invalid_request)$|\bratio or price not set\b|倍率或价格未配置/i;
+
+/** In characters: what of a message is searched for such words. */
+const LONGEST_SEARCHED = 1000;
+
+/** Whether an error, of any status, says so in its code or message. */
+function says(pattern: RegExp, { httpCode, json }: HttpResponse): boolean {
+	if (httpCode < 400 || !isJsonObject(json) || !isJsonObject(json.error)) return false;
+	return [json.error.code, json.error.message].some(
+		(text) => typeof text === 'string' && pattern.test(text.slice(0, LONGEST_SEARCHED)),
+	);
+}
+
 /** Whether a gateway knows nobody who has the model: some say so with a 503. */
-export const hasNoModel = ({ httpCode, json }: HttpResponse): boolean =>
-	httpCode >= 400 &&
-	isJsonObject(json) &&
-	isJsonObject(json.error) &&
-	json.error.code === 'model_not_found';
+export const hasNoModel = (response: HttpResponse): boolean => says(NO_MODEL, response);
+
+/** Whether an error is a refusal by its own words, whatever its status is. */
+export const saysRefused = (response: HttpResponse): boolean =>
+	hasNoModel(response) || says(NOT_PASSED_ON, response);
 
 /**
  * Whether a status means that the request wasn't accepted. With 501 the server has no such endpoint

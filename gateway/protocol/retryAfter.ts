@@ -7,15 +7,40 @@ import type { Outcome } from './outcome';
 const RETRY_AFTER = ['retry-after'];
 const RETRY_AFTER_OR_RESET = [...RETRY_AFTER, 'ratelimit-reset', 'x-ratelimit-reset'];
 
-/** The pause in a response's headers, in milliseconds; undefined if there is none. */
+/** The pause in a response's headers, or in the words of a 429, in milliseconds; undefined if there is none. */
 export function requestedPauseMs(outcome: Outcome, now: number): number | undefined {
 	if (outcome.kind === 'fault') return undefined;
-	const { httpCode, headers } = outcome;
+	const { httpCode, headers, text } = outcome;
 	const names = httpCode === 429 || httpCode === 503 ? RETRY_AFTER_OR_RESET : RETRY_AFTER;
 	return names
 		.map((name) => retryAfterMs(headers[name], now))
+		.concat(httpCode === 429 ? pauseInWords(text) : undefined)
 		.find((pauseMs) => pauseMs !== undefined);
 }
+
+/** In characters: what of a body is searched for a time. */
+const LONGEST_SEARCHED = 2000;
+
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** A time such as `6h12m0s` or `2 minutes`, behind a word that says what it is. */
+const IN_WORDS =
+	/\b(?:again|retry|resets?|wait)[a-z_"': ]{0,24}?((?:\d{1,7}(?:\.\d{1,9})? ?(?:ms|s|m|h|d|(?:sec|second|min|minute|hr|hour|day)s?)(?![a-z])[, ]{0,2}){1,4})/i;
+const PART = /(\d{1,7}(?:\.\d{1,9})?) ?(ms|[a-z])/gi;
+const FIELD = /\bretry_?after"?\s{0,3}:\s{0,3}"?(\d{1,7}(?:\.\d{1,9})?)(?![\w.-])/i;
+
+/** The pause that a body asks for, in a field or in words. */
+function pauseInWords(body: string): number | undefined {
+	const said = body.slice(0, LONGEST_SEARCHED);
+	const seconds = FIELD.exec(said)?.[1];
+	if (seconds !== undefined) return within(Number(seconds) * 1000);
+	const time = IN_WORDS.exec(said)?.[1] ?? '';
+	const parts = [...time.matchAll(PART)];
+	if (parts.length === 0) return undefined;
+	const unitMs = (unit = ''): number => UNIT_MS[unit.toLowerCase()] ?? 0;
+	return within(parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs(unit), 0));
+}
+
+const within = (ms: number): number | undefined => (ms <= A_MONTH_MS ? ms : undefined);
 
 /** In characters: no date is longer. */
 const LONGEST_RETRY_AFTER = 64;

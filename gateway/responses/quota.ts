@@ -20,7 +20,7 @@ const MONEY = [
 	/\b(insufficient|not enough|no|0|out of) ([a-z]{1,20} ){0,2}(funds?|balance|credits?|quota)\b/,
 	/\b(funds?|balance|credits?|quota) ([a-z#]{1,20} ){0,4}(insufficient|not enough|not sufficient|too low|exhausted|depleted|empty|used up|0|exceeded|reached)\b/,
 	/\bexceeded your ([a-z]{1,20} )?quota\b|\b(billing|spending) (hard )?limit\b|\btop up\b|\bpayment required\b/,
-	/(余额|额度|配额)已?(不足|用尽|用完)|欠费|saldo insuficiente|solde insuffisant/,
+	/(余额|额度|配额)已?(不足|用尽|用完|失败)|欠费|saldo insuficiente|solde insuffisant/,
 ];
 
 /** Words about a quota of nothing, which no wait raises, whatever else is said of one. */

@@ -163,6 +163,34 @@ describe('Retry-After', () => {
 	});
 });
 
+const H = 3_600_000;
+/** What a 429 says without a header, and the pause in it. */
+test.each<[unknown, number | undefined]>([
+	[{ message: 'Your quota will reset after 27h41m36s.' }, 27 * H + 41 * 60_000 + 36_000],
+	[{ message: 'Please try again in 6h12m0s. Visit https://x' }, 6 * H + 12 * 60_000],
+	[{ message: 'Rate limit reached: Limit 100, Used 99. Please try again in 20ms.' }, 20],
+	[{ message: 'Please retry in 34.074824443s.' }, 34_074.824443],
+	[{ message: 'wait 2 minutes' }, 120_000],
+	[{ message: 'Try again in 1 hour, 30 minutes' }, 1.5 * H],
+	[{ message: 'resets in 3 days' }, 72 * H],
+	[{ details: [{ retryDelay: '34s' }] }, 34_000],
+	[{ message: 'slow down', retry_after: 10_800 }, 3 * H],
+	[{ retryAfter: '7' }, 7000],
+	[{ message: 'x'.repeat(3000) + ' try again in 6s' }, undefined],
+	[{ message: 'Rate limit of 60 requests in 10 seconds' }, undefined],
+	[{ message: 'try again later, 20 requests' }, undefined],
+	[{ message: 'try again in 40 days' }, undefined],
+	[{ message: 'try again in 5 models' }, undefined],
+	[{ retry_after: '2030-01-01T00:00:00Z' }, undefined],
+	[{ retry_after_ms: 500 }, undefined],
+])('a 429 with %j asks for %j ms', (error, ms) => {
+	const asked = requestedPauseMs(page(429, JSON.stringify({ error })), NOW);
+	expect(asked && Math.round(asked)).toBe(ms && Math.round(ms));
+	expect(requestedPauseMs(page(503, JSON.stringify({ error })), NOW)).toBeUndefined();
+	const header = { ...page(429, JSON.stringify({ error })), headers: { 'retry-after': '3' } };
+	expect(requestedPauseMs(header as Outcome, NOW)).toBe(3000);
+});
+
 test.each<[string | undefined, string, Fault]>([
 	['ECONNREFUSED', '', 'refused'],
 	['ENOTFOUND', '', 'notFound'],

@@ -157,6 +157,59 @@ test.each<[number, string, 'no' | 'maybe', string | undefined]>([
 	expect([chargedAfter(outcome, 'sync', true), chargedAfter(outcome)]).toEqual([charged, 'no']);
 });
 
+const MODEL_GONE = '当前分组 default 下对于模型 x 无可用渠道 (request id: 1)';
+test.each<[number, object, boolean]>([
+	[503, { message: MODEL_GONE, type: 'one_api_error' }, true],
+	[503, { message: 'No available channel for model x under group default', code: null }, true],
+	[503, { message: 'no available channels for x', type: 'new_api_error' }, true],
+	[503, { message: 'x', code: 'model_not_found' }, true],
+	[500, { message: 'model x ratio or price not set', code: 'model_price_error' }, true],
+	[500, { message: '模型 x 倍率或价格未配置' }, true],
+	[500, { message: 'x', code: 'sensitive_words_detected' }, true],
+	[500, { message: 'x', code: 'invalid_request' }, true],
+	[500, { message: 'x', code: 'get_channel_failed' }, false],
+	[500, { message: 'x', code: 'convert_request_failed' }, false],
+	[500, { message: 'x', type: 'invalid_request' }, false],
+	[500, { message: 'the message invalid_request of another' }, false],
+	[503, { message: 'upstream error' }, false],
+	[503, { message: `${'x'.repeat(2000)} 无可用渠道` }, false],
+])('a %i with %j says that it is a refusal: %s', (httpCode, error, refused) => {
+	const outcome = response(httpCode, { error } as never);
+	expect(chargedAfter(outcome) === 'no').toBe(refused);
+	const problem = errorFor(submit, outcome);
+	expect(hasCode(problem, 'outcomeUnknown')).toBe(!refused);
+	if (refused) expect(problem.problem.description).toMatch(/charged|may use it/);
+	if (refused) expect(problem.problem.description).not.toMatch(/Try again later/);
+});
+
+test('a page or a text that quotes such words is no refusal', () => {
+	for (const text of [`<html>${MODEL_GONE}</html>`, MODEL_GONE, `"${MODEL_GONE}"`]) {
+		expect(chargedAfter(page(503, text))).toBe('maybe');
+	}
+});
+
+test.each<[string, object, RegExp]>([
+	['content', { message: 'Rejected by our safety system' }, /refused the content \(403\)/],
+	[
+		'content by its code',
+		{ message: 'no', code: 'content_policy_violation' },
+		/refused the content/,
+	],
+	['content, in Chinese', { message: '提示词包含敏感词' }, /refused the content/],
+	['money', { message: '预扣费额度失败, 用户剩余额度: ＄0.1' }, /Insufficient quota \(403\)/],
+	['permissions', { message: 'No access to this group' }, /doesn't allow this request \(403\)/],
+])('a 403 about %s says so', (_, error, message) => {
+	expect(errorFor(submit, response(403, { error } as never)).message).toMatch(message);
+});
+
+test('a 429 that names a long time says when, and gives no advice about the rate', () => {
+	const told = (message: string) => errorFor(submit, response(429, { error: { message } })).problem;
+	const long = told('Your quota will reset after 27h41m36s');
+	expect(long.description).toMatch(/^Retry after 27 h 42 min\. The request wasn't accepted/);
+	expect(told('try again in 6s').description).toMatch(/^Retry after 6 s\. Lower 'Requests/);
+	expect(told('too many').description).toMatch(/^Lower 'Requests/);
+});
+
 test('the key of a payment has only what all gateways take, and nothing of it can be read', () => {
 	const [key, other] = [0, 1].map(
 		(item) => withIdempotencyKey(submit, 'key', `["Node","größer — 👾",${item}]`).headers.key,

@@ -19,6 +19,7 @@ const MONEY = [
 	'Too many requests: insufficient balance',
 	'账户余额不足，请充值后重试',
 	'用户额度不足, 剩余额度: ＄0.000000',
+	'预扣费额度失败, 用户剩余额度: ＄0.1, 需要预扣费额度: ＄0.2',
 	'saldo insuficiente',
 ];
 
