@@ -1,5 +1,4 @@
 import type { Clock } from '../protocol/clock';
-import type { Lane } from './lane';
 import { INITIAL_WINDOW, SendRate } from './sendRate';
 
 /** A request in flight, with the state of its rate at its start. */
@@ -13,9 +12,32 @@ export interface StartedRequest {
 	mayEndRun?: boolean;
 }
 
+/** The requests of a run that share a rate. */
+export interface WaitingLane {
+	readonly run: {
+		readonly clock: Clock;
+		/** Starts what may start of the run, whichever rate it has. */
+		startNext: () => void;
+		/** Rejects all requests of the run. */
+		close: (reason: unknown) => void;
+	};
+	/** `isSet`: whether the user has set a rate, which doesn't begin with a guess. */
+	readonly own: { isSet: boolean };
+	/** Rejects requests whose callers don't wait so long. @returns whether others are queued */
+	isWaiting: (startsAt: number) => boolean;
+	/** The earliest start of its next request by the limits of its run; infinite if none may start. */
+	nextAt: () => number;
+	/**
+	 * Starts its next request, whose record `begin` returns.
+	 *
+	 * @returns whether a further request waits
+	 */
+	startOne: (begin: () => StartedRequest) => boolean;
+}
+
 /** Whose request starts next, and when. */
 interface Turn {
-	lane: Lane;
+	lane: WaitingLane;
 	at: number;
 }
 
@@ -50,7 +72,7 @@ export class SharedRate {
 	private readonly sendRate = new SendRate();
 
 	/** The runs with queued requests, in the order of their turns. */
-	private readonly waiting = new Set<Lane>();
+	private readonly waiting = new Set<WaitingLane>();
 
 	private readonly inFlight = new Set<StartedRequest>();
 
@@ -99,12 +121,12 @@ export class SharedRate {
 	}
 
 	/** Adds a run to those that wait for their turns. */
-	enter(lane: Lane): void {
+	enter(lane: WaitingLane): void {
 		this.waiting.add(lane);
 	}
 
 	/** Removes a run that has ended. The others go on. */
-	leave(lane: Lane): void {
+	leave(lane: WaitingLane): void {
 		this.waiting.delete(lane);
 		if (this.timer?.lane === lane) this.timer = undefined;
 		this.startNext(lane.run.clock.now());
@@ -187,7 +209,7 @@ export class SharedRate {
 	}
 
 	/** The earliest start of a run's next request by what all runs share. */
-	private allowedAt(lane: Lane): number {
+	private allowedAt(lane: WaitingLane): number {
 		const bySendRate = this.isBeforeRate(lane) ? 0 : this.nextStartAt;
 		return Math.max(this.pauseEndsAt, bySendRate, this.probeEndsAt());
 	}
@@ -196,7 +218,7 @@ export class SharedRate {
 	 * Whether a request may start at any rate: while none was met, so few are in flight, or the run
 	 * keeps a rate of its own.
 	 */
-	private isBeforeRate({ own }: Lane): boolean {
+	private isBeforeRate({ own }: WaitingLane): boolean {
 		return this.sendRate.isGuess && (own.isSet || this.inFlight.size < INITIAL_WINDOW);
 	}
 

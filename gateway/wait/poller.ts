@@ -10,7 +10,7 @@ import {
 	type Durations,
 	type TrackedTask,
 } from './pollTimes';
-import { CanceledInQueue } from '../pace/lane';
+import { CanceledInQueue } from '../pace/rateLimiter';
 
 /** The result of a poll after which the task is polled again, unless it has finished. */
 type OpenResult =

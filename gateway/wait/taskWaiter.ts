@@ -12,7 +12,7 @@ import { digestOf } from '../../util/digest';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
 import { GatewayError } from '../protocol/gatewayError';
 import { LruMap } from '../../util/lruMap';
-import { CanceledInQueue } from '../pace/lane';
+import { CanceledInQueue } from '../pace/rateLimiter';
 import { isFinished } from '../protocol/status';
 import { TasksOfRun } from './taskQueries';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';

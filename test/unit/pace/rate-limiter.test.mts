@@ -1,5 +1,4 @@
-import { CanceledInQueue, type Lane } from '../../../gateway/pace/lane.js';
-import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
+import { CanceledInQueue, RateLimiter, type Lane } from '../../../gateway/pace/rateLimiter.js';
 import { SharedRate } from '../../../gateway/pace/sharedRate.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { FakeClock } from '../fake-clock.mjs';

@@ -1,6 +1,5 @@
 /** Runs that share a rate: none depends on the end of another. */
-import type { Lane } from '../../../gateway/pace/lane.js';
-import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
+import { RateLimiter, type Lane } from '../../../gateway/pace/rateLimiter.js';
 import { SharedRate } from '../../../gateway/pace/sharedRate.js';
 import { openLimiter } from '../../../gateway/pace/sharedRates.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { CanceledInQueue } from '../../../gateway/pace/lane.js';
+import { CanceledInQueue } from '../../../gateway/pace/rateLimiter.js';
 import { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import { readTaskState, type Task } from '../../../gateway/responses/task.js';
 import { Poller, type PollResult } from '../../../gateway/wait/poller.js';
