@@ -4,7 +4,7 @@ import { failedAtOnce } from './errors/taskErrors';
 import { downloadImage, type ImageSource, type StoreImage } from './imageDownload';
 import { UNRECORDED, type Journal } from './journal';
 import { ModelLists } from './models/modelLists';
-import { openLimiter } from './pace/accountRates';
+import { openLimiter } from './pace/sharedRates';
 import { Client } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';

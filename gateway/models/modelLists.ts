@@ -98,7 +98,7 @@ interface ListContext {
 	account: Account;
 	clock: Pick<Clock, 'now'>;
 	client: Pick<Client, 'request'>;
-	limiter: Pick<RateLimiter, 'runForeign'>;
+	limiter: Pick<RateLimiter, 'foreign'>;
 	limits: Pick<RunLimits, 'timeoutMs'>;
 	sendOnce: SendOnce;
 }
@@ -175,7 +175,7 @@ export class ModelLists {
 		return async (plan) =>
 			await cachedListing(plan, this.context, async () => {
 				// This rejects if the run has ended.
-				const outcome = await limiter.runForeign(async () => {
+				const outcome = await limiter.foreign.send(async () => {
 					endsAt ??= clock.now() + timeoutMs;
 					const leftMs = Math.min(endsAt - clock.now(), limits.timeoutMs);
 					return leftMs > 0 ? await sendOnce(plan, leftMs) : TOO_LATE;

@@ -6,8 +6,9 @@ import { requestedPauseMs } from '../protocol/retryAfter';
 import { parseUrl } from '../../util/parseUrl';
 import type { SendOnce } from '../wire/sendOnce';
 import { isQuotaRefusal } from '../responses/quota';
-import { CanceledInQueue, type RateLimiter, type StartedRequest } from './rateLimiter';
+import { CanceledInQueue, TooLateInQueue, type Lane, type RateLimiter } from './rateLimiter';
 import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
+import type { StartedRequest } from './sharedRate';
 import { SharedRefusals } from './sharedRefusals';
 
 interface ClientOptions {
@@ -34,13 +35,11 @@ export interface Sent {
 	attempts: number;
 }
 
-/** Whether nobody waits for so many milliseconds. */
-type IsTooLong = (pauseMs: number) => boolean;
-
 interface AttemptOptions {
 	/** The time limit in milliseconds, read when the attempt starts; with 0 it isn't sent. */
 	timeLeftMs?: () => number;
-	isTooLong?: IsTooLong;
+	/** Until when somebody waits for its start; by default for ever. */
+	until?: number;
 	/** Whether it is still to be sent when it may start. */
 	isWanted?: () => boolean;
 }
@@ -54,6 +53,12 @@ const refusalFor = (pauseMs: number): Outcome => ({
 	json: undefined,
 });
 
+/** Why a request isn't sent, where its turn would come too late. @throws any other error */
+const tooLate = (error: unknown): TooLateInQueue => {
+	if (error instanceof TooLateInQueue) return error;
+	throw error as Error;
+};
+
 interface RequestOptions {
 	/** The sender of this request's attempts. */
 	sendOnce?: SendOnce;
@@ -65,9 +70,9 @@ export class Client {
 
 	constructor(private readonly options: ClientOptions) {}
 
-	/** The pauses of the run in a row in which the gateway has accepted nothing. */
+	/** The pauses of the run in a row in which the gateway has accepted no status check. */
 	get pausesInARow(): number {
-		return this.options.limiter.pausesInARow;
+		return this.options.limiter.laneOf({ call: 'poll' }).pausesInARow;
 	}
 
 	/**
@@ -114,17 +119,19 @@ export class Client {
 		sendOnce = this.options.sendOnce,
 		isWanted?: () => boolean,
 	): Promise<Sent> {
-		const { clock, limiter, onRepeat, wallClock } = this.options;
+		const { clock, onRepeat, wallClock } = this.options;
+		const lane = this.laneOf(plan);
 		let rateRefusals = 0;
 		let quotaRefusals = 0;
-		const patienceEndsAt = clock.now() + (plan.patienceMs ?? Infinity);
-		const isTooLong: IsTooLong = (pauseMs) =>
-			pauseMs > LONGEST_RETRY_AFTER_MS || clock.now() + pauseMs > patienceEndsAt;
-		// The gateway has told another request to wait for so long.
-		const leftMs = limiter.pauseLeftMs;
-		if (clock.now() + leftMs > patienceEndsAt) return { outcome: refusalFor(leftMs), attempts: 0 };
+		const until = clock.now() + (plan.patienceMs ?? Infinity);
+		let last: Sent | undefined;
 		for (let attempts = 1; ; attempts += 1) {
-			const outcome = await this.attemptInTurn(plan, sendOnce, { isTooLong, isWanted });
+			const outcome = await this.attemptInTurn(plan, sendOnce, { until, isWanted }).catch(tooLate);
+			if (outcome instanceof TooLateInQueue) {
+				const leftMs = outcome.startsAt - clock.now();
+				return last ?? { outcome: refusalFor(leftMs), attempts: 0 };
+			}
+			last = { outcome, attempts };
 			if (isRateLimited(outcome, plan)) rateRefusals += 1;
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const decision = decideRetry({
@@ -133,13 +140,11 @@ export class Client {
 				attempts,
 				rateRefusals,
 				quotaRefusals,
-				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : this.pausesInARow),
+				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : lane.pausesInARow),
 				random: clock.random(),
 				nowMs: wallClock(),
 			});
-			if (!decision.again) return { outcome, attempts };
-			const pausedMs = decision.rateLimited ? limiter.pauseLeftMs : 0;
-			if (isTooLong(Math.max(pausedMs, decision.afterMs))) return { outcome, attempts };
+			if (!decision.again || this.isTooLong(decision.afterMs, until)) return last;
 			if (isRateLimited(outcome, plan) && plan.call !== 'poll') onRepeat?.();
 			// After a rate limit refusal by the gateway, the rate limiter makes the pause.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
@@ -150,21 +155,24 @@ export class Client {
 	private async attemptInTurn(
 		plan: RequestPlan,
 		sendOnce: SendOnce,
-		{ timeLeftMs, isTooLong, isWanted = () => true }: AttemptOptions,
+		{ timeLeftMs, until = Infinity, isWanted = () => true }: AttemptOptions,
 	): Promise<Outcome> {
-		const { limiter } = this.options;
+		const lane = this.laneOf(plan);
 		let timeoutMs: number | undefined;
 		const hasTime = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
 		const send = async (started: StartedRequest): Promise<Outcome> => {
 			const outcome = await sendOnce(plan, timeoutMs);
-			this.note(plan, outcome, started, isTooLong);
+			this.note(plan, outcome, started, lane, until);
 			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome, plan);
 			return outcome;
 		};
+		return await lane.send(send, { until, isWanted: () => isWanted() && hasTime() });
+	}
+
+	private laneOf(plan: RequestPlan): Lane {
+		const { limiter } = this.options;
 		const isForeign = plan.call === 'download' && !this.isAtGateway(plan.path);
-		return await (isForeign
-			? limiter.runForeign(send)
-			: limiter.run(send, () => isWanted() && hasTime()));
+		return isForeign ? limiter.foreign : limiter.laneOf(plan);
 	}
 
 	private isAtGateway(address: string): boolean {
@@ -173,27 +181,32 @@ export class Client {
 		return host !== undefined && parseUrl(address)?.host === host;
 	}
 
+	private isTooLong(pauseMs: number, until: number): boolean {
+		return pauseMs > LONGEST_RETRY_AFTER_MS || this.options.clock.now() + pauseMs > until;
+	}
+
 	/** Records what an outcome says about the gateway's rate limit. */
 	private note(
 		plan: RequestPlan,
 		outcome: Outcome,
 		started: StartedRequest,
-		isTooLong: IsTooLong = (pauseMs) => pauseMs > LONGEST_RETRY_AFTER_MS,
+		{ rate }: Lane,
+		until: number,
 	): void {
-		const { limiter, onRepeat, wallClock } = this.options;
+		const { clock, onRepeat, wallClock } = this.options;
 		// An image may be on any host, whose responses say nothing about the gateway.
 		if (plan.call === 'download') return;
 		if (outcome.kind !== 'response') return;
 		if (!isRateLimited(outcome, plan)) {
 			// An error response of the gateway also counts as accepted by the rate limit.
-			if (outcome.httpCode < 500 && outcome.httpCode !== 429) limiter.accepted();
+			if (outcome.httpCode < 500 && outcome.httpCode !== 429) rate.accepted(clock.now());
 			return;
 		}
 		// Polls count here and not in `requestWithRetries`, because the poller sends its polls by `attempt`.
 		if (plan.call === 'poll') onRepeat?.();
 		const pauseMs = requestedPauseMs(outcome, wallClock()) ?? 0;
 		// A pause that is too long to be waited for is that of this request alone.
-		if (!isTooLong(pauseMs)) limiter.refused(started, pauseMs);
+		if (!this.isTooLong(pauseMs, until)) rate.refused(started, pauseMs, clock);
 	}
 }
 

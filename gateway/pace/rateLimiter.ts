@@ -1,26 +1,7 @@
 import type { Clock } from '../protocol/clock';
-import { AccountRate, LATE_TIMER_MS, type StartedRequest, type WaitingRun } from './accountRate';
-
-export type { StartedRequest } from './accountRate';
-
-interface RateLimiterOptions {
-	/** The maximum number of requests in flight. */
-	concurrency: number;
-	/**
-	 * The maximum number of requests per second; if undefined, the rate is that which the gateway
-	 * accepts.
-	 */
-	requestsPerSecond?: number;
-	clock: Clock;
-	/** The rate that all runs of the account share; by default one of its own. */
-	account?: AccountRate;
-}
-
-/**
- * A little more than the second in which a gateway counts: a request may arrive sooner after its
- * start than an earlier one did. In milliseconds.
- */
-const COUNTING_MARGIN_MS = 50;
+import type { RequestPlan } from '../protocol/requestPlan';
+import { OwnRate } from './ownRate';
+import { SharedRate, type StartedRequest, type WaitingLane } from './sharedRate';
 
 /**
  * The error of a request that wasn't sent because, when its turn came, its caller didn't want it to be
@@ -28,92 +9,69 @@ const COUNTING_MARGIN_MS = 50;
  */
 export class CanceledInQueue extends Error {}
 
+/** That of a request that could only start later than its caller waits for it. */
+export class TooLateInQueue extends CanceledInQueue {
+	/** @param startsAt when it could start at the earliest */
+	constructor(readonly startsAt: number) {
+		super('Canceled because its turn would come too late');
+	}
+}
+
+interface QueueOptions {
+	/** Whether the caller still wants it to be sent when it may start. */
+	isWanted?: () => boolean;
+	/** Until when the caller waits for its rate; by default for ever. */
+	until?: number;
+}
+
 /** A queued request. */
-interface QueuedRequest {
+interface QueuedRequest extends Required<QueueOptions> {
 	start: (request: StartedRequest) => void;
 	reject: (reason: unknown) => void;
-	isWanted: () => boolean;
 	/** Its place among all requests of the run. */
 	place: number;
 }
 
-/**
- * Limits the requests of a run: those in flight, and those per second by the user's number and by the
- * rate of the account.
- */
-export class RateLimiter implements WaitingRun {
-	readonly clock: Clock;
+/** The requests of a run that share a rate, in their order. */
+export class Lane implements WaitingLane {
+	private queue: QueuedRequest[] = [];
 
-	private readonly account: AccountRate;
-
-	private readonly queue: QueuedRequest[] = [];
-
-	/** Downloads from other hosts, and public lists, which have no part in the account's rate. */
-	private readonly foreign: QueuedRequest[] = [];
-
-	/** The pauses of the account before this run. */
+	/** The pauses of the rate before this lane. */
 	private readonly pausesBefore: number;
 
-	private places = 0;
-
-	private closed?: { reason: unknown };
-
-	/** The number of requests in flight. */
-	private inFlight = 0;
-
-	/** The earliest start of the next request by the user's number per second. */
-	private nextStartAt = 0;
-
-	/** The starts of as many requests as the user allows in `countedMs`. */
-	private readonly allowedStarts: number[] = [];
-
-	constructor(private readonly options: RateLimiterOptions) {
-		this.clock = options.clock;
-		this.account = options.account ?? new AccountRate();
-		this.pausesBefore = this.account.pausesSoFar;
+	constructor(
+		readonly run: RateLimiter,
+		readonly rate: SharedRate,
+		readonly own: OwnRate,
+	) {
+		this.pausesBefore = rate.pausesSoFar;
 	}
 
-	get hasOwnRate(): boolean {
-		return this.options.requestsPerSecond !== undefined;
+	/** The place of its next request among all of the run. */
+	get nextPlace(): number {
+		return this.queue[0]?.place ?? Number.MAX_SAFE_INTEGER;
 	}
 
-	/** The milliseconds until the present pause of the account ends; negative if there is none. */
-	get pauseLeftMs(): number {
-		return this.account.pauseLeftMs(this.clock.now());
-	}
-
-	/** The pauses of this run in a row in which the gateway has accepted nothing from the account. */
+	/** The pauses since this lane began in a row in which the gateway has accepted nothing. */
 	get pausesInARow(): number {
-		return this.account.pausesInARow(this.pausesBefore);
+		return this.rate.pausesInARow(this.pausesBefore);
 	}
 
 	/**
 	 * Calls `send` as soon as the limits allow it.
 	 *
-	 * @param send gets what `refused` takes
-	 * @param isWanted whether the caller still wants it to be sent when it may start
-	 * @throws CanceledInQueue
+	 * @param send gets what the rate's `refused` takes
+	 * @throws CanceledInQueue; TooLateInQueue once it is known that its rate lets it start too late
 	 */
-	async run<T>(send: (request: StartedRequest) => Promise<T>, isWanted = () => true): Promise<T> {
-		return await this.runFrom(this.queue, send, isWanted);
-	}
-
-	/** Calls `send`, a request to another host or for a public list: the rate isn't one for these. */
-	async runForeign<T>(send: (request: StartedRequest) => Promise<T>): Promise<T> {
-		return await this.runFrom(this.foreign, send, () => true);
-	}
-
-	private async runFrom<T>(
-		queue: QueuedRequest[],
+	async send<T>(
 		send: (request: StartedRequest) => Promise<T>,
-		isWanted: () => boolean,
+		{ isWanted = () => true, until = Infinity }: QueueOptions = {},
 	): Promise<T> {
 		const request = await new Promise<StartedRequest>((start, reject) => {
-			if (this.closed !== undefined) return reject(this.closed.reason);
-			this.places += 1;
-			queue.push({ start, reject, isWanted, place: this.places });
-			if (queue === this.queue) this.account.enter(this);
-			this.startNext();
+			if (this.run.closed !== undefined) return reject(this.run.closed.reason);
+			this.queue.push({ start, reject, isWanted, until, place: this.run.takePlace() });
+			this.rate.enter(this);
+			this.rate.startNext(this.run.clock.now());
 		});
 		try {
 			return await send(request);
@@ -127,61 +85,27 @@ export class RateLimiter implements WaitingRun {
 	 * ends the run, no other paid request is sent.
 	 */
 	private release(request: StartedRequest): void {
-		this.account.finished(request);
-		const makeRoom = (): void => {
-			this.inFlight -= 1;
-			this.startNext();
-		};
+		this.rate.finished(request);
+		const makeRoom = (): void => this.run.makeRoom();
 		if (request.mayEndRun !== true) return makeRoom();
-		this.clock.sleep(0).then(makeRoom, (reason) => this.close(reason));
+		this.run.clock.sleep(0).then(makeRoom, (reason) => this.run.close(reason));
 	}
 
-	/** Rejects all queued and future requests with `reason`. Other runs of the account go on. */
+	/** Rejects its queued requests. */
 	close(reason: unknown): void {
-		this.closed ??= { reason };
-		for (const queue of [this.queue, this.foreign]) {
-			queue.splice(0).forEach(({ reject }) => reject(reason));
-		}
-		this.account.leave(this);
+		this.queue.splice(0).forEach(({ reject }) => reject(reason));
+		this.rate.leave(this);
 	}
 
-	/** Records that the gateway accepted a request: the rate may rise. */
-	accepted(): void {
-		this.account.accepted(this.clock.now());
+	isWaiting(startsAt: number): boolean {
+		const late = this.queue.filter(({ until }) => until < startsAt);
+		if (late.length > 0) this.queue = this.queue.filter((request) => !late.includes(request));
+		late.forEach(({ reject }) => reject(new TooLateInQueue(startsAt)));
+		return this.queue.length > 0;
 	}
 
-	/**
-	 * Records a refusal for the rate limit.
-	 *
-	 * @param retryAfterMs the gateway's `Retry-After`, in milliseconds
-	 */
-	refused(request: StartedRequest, retryAfterMs = 0): void {
-		this.account.refused(request, retryAfterMs, this.clock);
-	}
-
-	/** Starts what may start, in order; what must wait for the rate holds back no other host's. */
-	private startNext(): void {
-		const [next] = this.queue;
-		this.startForeign(next === undefined ? Infinity : next.place);
-		this.account.startNext(this.clock.now());
-		this.startForeign(Infinity);
-	}
-
-	private startForeign(before: number): void {
-		const { foreign } = this;
-		while (foreign.length > 0 && foreign[0]!.place < before && this.hasRoom()) {
-			this.inFlight += 1;
-			const now = this.clock.now();
-			foreign.shift()!.start({ startedAt: now, sentRate: 1, secondBeganAt: now });
-		}
-	}
-
-	private hasRoom(): boolean {
-		return this.inFlight < this.options.concurrency;
-	}
-
-	nextAt(): number | undefined {
-		return this.queue.length > 0 && this.hasRoom() ? this.allowedAt() : undefined;
+	nextAt(): number {
+		return this.queue.length > 0 && this.run.hasRoom() ? this.own.allowedAt : Infinity;
 	}
 
 	startOne(begin: () => StartedRequest): boolean {
@@ -190,39 +114,124 @@ export class RateLimiter implements WaitingRun {
 				next.reject(new CanceledInQueue('Canceled before its turn'));
 				continue;
 			}
-			const allowedAt = this.allowedAt();
 			const request = begin();
-			this.countStart(request.startedAt, allowedAt);
-			this.inFlight += 1;
+			this.own.count(request.startedAt);
+			this.run.takeRoom();
 			next.start(request);
 			break;
 		}
 		return this.queue.length > 0;
 	}
+}
 
-	/** The earliest start of the next request by the number per second that the user has set. */
-	private allowedAt(): number {
-		const [oldest = 0] = this.allowedStarts;
-		const isFull = this.allowedStarts.length >= this.mostCounted;
-		return Math.max(this.nextStartAt, isFull ? oldest + this.countedMs : 0);
+interface RateLimiterOptions {
+	/** The maximum number of requests in flight. */
+	concurrency: number;
+	/**
+	 * The maximum number of requests per second; if undefined, the rate is that which the gateway
+	 * accepts.
+	 */
+	requestsPerSecond?: number;
+	clock: Clock;
+	/** The rate of the requests that are counted as this; by default one of this run alone. */
+	rateOf?: (countedAs: string) => SharedRate;
+}
+
+/** What decides about the lane of a request. */
+type Counted = Pick<RequestPlan, 'call' | 'body' | 'form'>;
+
+const modelOf = ({ body, form }: Counted): string => {
+	const field = form?.fields.find(([name]) => name === 'model');
+	return String(body?.model ?? field?.[1]);
+};
+
+/**
+ * Limits the requests of a run: those in flight, those per second by the user's number, and in lanes
+ * those that the gateway may count together.
+ */
+export class RateLimiter {
+	readonly clock: Clock;
+
+	/** Why no request starts any more. */
+	closed?: { reason: unknown };
+
+	/** Of downloads from other hosts, and public lists: the gateway's limits aren't theirs. */
+	readonly foreign = new Lane(this, new SharedRate(), new OwnRate(Infinity));
+
+	/** Of images or messages, by model. */
+	private readonly lanes = new Map<string, Lane>();
+
+	/** Of status checks, lists, and downloads from the gateway. */
+	private readonly reads: Lane;
+
+	private readonly own: OwnRate;
+
+	/** The number of requests so far. */
+	private places = 0;
+
+	/** The number of requests in flight. */
+	private inFlight = 0;
+
+	constructor(private readonly options: RateLimiterOptions) {
+		this.clock = options.clock;
+		this.own = new OwnRate(options.requestsPerSecond);
+		this.reads = this.newLane('reads');
 	}
 
-	private countStart(now: number, allowedAt: number): void {
-		const { requestsPerSecond } = this.options;
-		if (requestsPerSecond === undefined) return;
-		this.allowedStarts.push(now);
-		if (this.allowedStarts.length > this.mostCounted) this.allowedStarts.shift();
-		this.nextStartAt = Math.max(allowedAt, now - LATE_TIMER_MS) + 1000 / requestsPerSecond;
+	/**
+	 * The lane of a request. Status checks share that of the images if these are for one model: where a limit
+	 * is of the whole account, they would find it against each other.
+	 */
+	laneOf(counted: Counted): Lane {
+		const { call } = counted;
+		if (!['submit', 'sync', 'message'].includes(call)) {
+			const [only, other] = this.lanes.values();
+			return other === undefined && only !== undefined ? only : this.reads;
+		}
+		const name = `${call === 'message' ? 'messages' : 'images'} ${modelOf(counted)}`;
+		const lane = this.lanes.get(name) ?? this.newLane(name);
+		this.lanes.set(name, lane);
+		return lane;
 	}
 
-	/** The whole number of requests that may start in `countedMs`. */
-	private get mostCounted(): number {
-		return Math.ceil(this.options.requestsPerSecond ?? Infinity);
+	private newLane(countedAs: string): Lane {
+		const { rateOf = () => new SharedRate() } = this.options;
+		return new Lane(this, rateOf(countedAs), this.own);
 	}
 
-	/** The time in which a gateway may count that many: a second for a whole number of them. */
-	private get countedMs(): number {
-		const { requestsPerSecond = Infinity } = this.options;
-		return (1000 * this.mostCounted) / requestsPerSecond + COUNTING_MARGIN_MS;
+	/** The place of a further request among all of the run. */
+	takePlace(): number {
+		this.places += 1;
+		return this.places;
+	}
+
+	hasRoom(): boolean {
+		return this.inFlight < this.options.concurrency;
+	}
+
+	takeRoom(): void {
+		this.inFlight += 1;
+	}
+
+	/** Makes room for the next request. */
+	makeRoom(): void {
+		this.inFlight -= 1;
+		this.startNext();
+	}
+
+	/** Starts what may start, in order; what must wait for its rate holds back no other. */
+	startNext(): void {
+		const lanes = this.allLanes().sort((one, other) => one.nextPlace - other.nextPlace);
+		for (const { rate } of lanes) rate.startNext(this.clock.now());
+	}
+
+	/** Rejects all queued and future requests with `reason`. Other runs go on. */
+	close(reason: unknown): void {
+		this.closed ??= { reason };
+		this.allLanes().forEach((lane) => lane.close(reason));
+	}
+
+	private allLanes(): Lane[] {
+		return [this.foreign, this.reads, ...this.lanes.values()];
 	}
 }

@@ -35,6 +35,14 @@ beforeEach(() => void sleeps.splice(0));
 afterEach(() => jest.restoreAllMocks());
 afterAll(() => void (sleepModule.sleep = realSleep));
 
+/** The parameters of an image by a model. */
+const imageBy = (model: string) => ({
+	model: byName(model),
+	prompt: 'a fox',
+	download: false,
+	options: { checkLimits: false },
+});
+
 const image = { created: 1, data: [{ url: 'http://127.0.0.1:9/x.png' }] };
 
 test('a model list that comes late: a short time-out of one execution is none of another', async () => {
@@ -79,6 +87,27 @@ test('the Retry-After of the model list holds back no image of another execution
 	expect((await generating.promise).json(NODE)).toHaveLength(1);
 });
 
+test.each([
+	['messages', '/v1/messages', workflowOf('message', { model: byName('chat'), prompt: 'Hi' })],
+	['another model', '"b"', workflowOf('imageGeneration', imageBy('b'))],
+])('the Retry-After of %s holds back no image', async (_name, of, workflow) => {
+	const server = await serve(({ path, text }, response) => {
+		if (path !== of && !text.includes(of)) return sendJson(response, image);
+		response.setHeader('retry-after', '250');
+		sendJson(response, { error: { message: 'Slow down' } }, 429);
+	});
+	servers.push(server);
+	const host = await hostFor({ baseUrl: server.url });
+	const isPausing = (): boolean => sleeps.some((ms) => ms > 200_000);
+	const stop = new AbortController();
+	const refused = host.run(workflow, { signal: stop.signal });
+	await until(isPausing);
+	const generating = await host.run(workflowOf('imageGeneration', imageBy('a')));
+	expect(generating.json(NODE)).toHaveLength(1);
+	stop.abort();
+	await refused;
+});
+
 test('source files that never arrive hold up their own execution only', async () => {
 	const server = await serve((_, response) => sendJson(response, image));
 	servers.push(server);
@@ -103,7 +132,7 @@ test('source files that never arrive hold up their own execution only', async ()
 	expect((await stuck).status).toBe('canceled');
 });
 
-test('a Retry-After pauses all executions of the account, and a Stop of the one that met it ends no other', async () => {
+test('a Retry-After pauses all executions with the model, and a Stop of the one that met it ends no other', async () => {
 	const server = await serve((_request, response) => {
 		response.setHeader('retry-after', '250');
 		sendJson(response, { error: { message: 'Slow down' } }, 429);

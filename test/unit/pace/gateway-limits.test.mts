@@ -1,7 +1,7 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
 import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
-import { AccountRate } from '../../../gateway/pace/accountRate.js';
 import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
+import { SharedRate } from '../../../gateway/pace/sharedRate.js';
 import { Client } from '../../../gateway/pace/client.js';
 import { sendBy } from '../senders.mjs';
 import { FakeClock } from '../fake-clock.mjs';
@@ -56,12 +56,12 @@ async function submit(load: Load, seed: number): Promise<Report> {
 	const clock = new FakeClock(seed, LATE_MS);
 	const latencyMs = () => latency[0] + clock.random() * (latency[1] - latency[0]);
 	const gateway = new VirtualGateway(clock, limit(seed), latencyMs, load.retryAfter);
-	const accounts = Array.from({ length: load.processes ?? runs }, () => new AccountRate());
+	const rates = Array.from({ length: load.processes ?? runs }, () => new SharedRate());
 	const times: number[] = [];
 	const run = async (index: number) => {
-		const account = accounts[index % accounts.length];
+		const rateOf = () => rates[index % rates.length]!;
 		const client = new Client({
-			limiter: new RateLimiter({ concurrency, clock, account }),
+			limiter: new RateLimiter({ concurrency, clock, rateOf }),
 			clock,
 			wallClock: clock.now,
 			sendOnce: async () =>
@@ -166,11 +166,11 @@ describe.each<[string, () => RateLimit]>([
 async function sendAll(
 	gateway: VirtualGateway,
 	clock: FakeClock,
-	account: AccountRate,
+	rate: SharedRate,
 	count: number,
 ): Promise<number> {
 	const client = new Client({
-		limiter: new RateLimiter({ concurrency: 10, clock, account }),
+		limiter: new RateLimiter({ concurrency: 10, clock, rateOf: () => rate }),
 		clock,
 		wallClock: clock.now,
 		sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
@@ -182,10 +182,10 @@ async function sendAll(
 test('a short run takes its turns beside a long one, which is hardly slower', async () => {
 	const clock = new FakeClock(1);
 	const gateway = new VirtualGateway(clock, slidingWindow(20), () => 20);
-	const account = new AccountRate();
-	const long = sendAll(gateway, clock, account, 400);
+	const rate = new SharedRate();
+	const long = sendAll(gateway, clock, rate, 400);
 	await clock.pass(5000);
-	const short = await clock.run(sendAll(gateway, clock, account, 20));
+	const short = await clock.run(sendAll(gateway, clock, rate, 20));
 	// Every second request is its own.
 	expect(short - 5000).toBeLessThan(4000);
 	expect(await clock.run(long)).toBeLessThan(26_000);
@@ -196,10 +196,10 @@ describe('what one run has found out', () => {
 	async function meetTheLimit() {
 		const clock = new FakeClock(1);
 		const gateway = new VirtualGateway(clock, slidingWindow(30), () => 4);
-		const account = new AccountRate();
-		const send = async (count: number) => await clock.run(sendAll(gateway, clock, account, count));
+		const rate = new SharedRate();
+		const send = async (count: number) => await clock.run(sendAll(gateway, clock, rate, count));
 		await send(100);
-		return { clock, gateway, account, send };
+		return { clock, gateway, rate, send };
 	}
 
 	test('spares the next one the refusals', async () => {
@@ -211,8 +211,8 @@ describe('what one run has found out', () => {
 	});
 
 	test('is outdated after a minute without requests', async () => {
-		const { clock, account } = await meetTheLimit();
-		expect(account.isOutdated(clock.now() + 59_000)).toBe(false);
-		expect(account.isOutdated(clock.now() + 61_000)).toBe(true);
+		const { clock, rate } = await meetTheLimit();
+		expect(rate.isOutdated(clock.now() + 59_000)).toBe(false);
+		expect(rate.isOutdated(clock.now() + 61_000)).toBe(true);
 	});
 });

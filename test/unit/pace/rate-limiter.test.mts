@@ -1,20 +1,21 @@
-import { AccountRate } from '../../../gateway/pace/accountRate.js';
-import { RateLimiter, CanceledInQueue } from '../../../gateway/pace/rateLimiter.js';
+import { CanceledInQueue, RateLimiter, type Lane } from '../../../gateway/pace/rateLimiter.js';
+import { SharedRate } from '../../../gateway/pace/sharedRate.js';
+import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { FakeClock } from '../fake-clock.mjs';
 
 /** Sends so many requests at once, each of which takes `takesMs`; tells when each was started. */
 async function startTimes(
 	clock: FakeClock,
-	limiter: RateLimiter,
+	lane: Lane,
 	count: number,
 	takesMs: number,
 ): Promise<number[]> {
 	const starts: number[] = [];
 	const requests = Array.from({ length: count }, async () => {
-		await limiter.run(async () => {
+		await lane.send(async () => {
 			starts.push(clock.now());
 			await clock.sleep(takesMs);
-			limiter.accepted();
+			lane.rate.accepted(clock.now());
 		});
 	});
 	await clock.run(Promise.all(requests));
@@ -27,20 +28,23 @@ const mostWithin = (starts: number[], spanMs: number): number =>
 		...starts.map((start) => starts.filter((at) => at >= start && at < start + spanMs).length),
 	);
 
+const IMAGE = planGeneration({ model: 'm', prompt: 'p' });
+
 function newLimiter(options: Partial<ConstructorParameters<typeof RateLimiter>[0]> = {}) {
 	const clock = new FakeClock();
-	return { clock, limiter: new RateLimiter({ concurrency: 10, clock, ...options }) };
+	const limiter = new RateLimiter({ concurrency: 10, clock, ...options });
+	return { clock, limiter, lane: limiter.laneOf(IMAGE) };
 }
 
 describe('the requests in flight', () => {
 	test('reach the concurrency in order, but never exceed it', async () => {
 		const most = 10;
-		const { clock, limiter } = newLimiter({ concurrency: most });
+		const { clock, lane } = newLimiter({ concurrency: most });
 		const order: number[] = [];
 		let now = 0;
 		let highest = 0;
 		const requests = Array.from({ length: 100 }, async (_, index) => {
-			await limiter.run(async () => {
+			await lane.send(async () => {
 				order.push(index);
 				highest = Math.max(highest, ++now);
 				await clock.sleep(5000);
@@ -53,11 +57,11 @@ describe('the requests in flight', () => {
 	});
 
 	test('start only after the failure of one before could end the run', async () => {
-		const { clock, limiter } = newLimiter({ concurrency: 1 });
+		const { clock, limiter, lane } = newLimiter({ concurrency: 1 });
 		const sent: number[] = [];
 		// As many steps as lie between a response and the end of a run, and more.
 		const item = async (index: number): Promise<void> => {
-			await limiter.run(async (request) => {
+			await lane.send(async (request) => {
 				sent.push(index);
 				await clock.sleep(10);
 				request.mayEndRun = index === 1;
@@ -75,10 +79,10 @@ describe('the requests in flight', () => {
 
 describe('requests per second', () => {
 	test.each([0.5, 7])('are at most %d, and that is used', async (requestsPerSecond) => {
-		const { clock, limiter } = newLimiter({ concurrency: 1000, requestsPerSecond });
+		const { clock, lane } = newLimiter({ concurrency: 1000, requestsPerSecond });
 		// They are not saved up while there is nothing to do.
 		await clock.pass(60_000);
-		const starts = await startTimes(clock, limiter, Math.ceil(requestsPerSecond * 10), 5);
+		const starts = await startTimes(clock, lane, Math.ceil(requestsPerSecond * 10), 5);
 		// What a timer may have been late is made up for.
 		const most = Math.ceil(requestsPerSecond);
 		const span = (1000 * most) / requestsPerSecond - 10;
@@ -89,14 +93,14 @@ describe('requests per second', () => {
 	test.each([3.3, 20])('are %d also with timers that fire late', async (requestsPerSecond) => {
 		const clock = new FakeClock();
 		const late = (ms: number) => clock.sleep(ms + (ms > 0 ? 12 * clock.random() : 0));
-		const limiter = new RateLimiter({
+		const { lane } = newLimiter({
 			concurrency: 100,
 			requestsPerSecond,
 			clock: { now: clock.now, random: clock.random, sleep: late },
 		});
 		const arrivals: number[] = [];
 		const requests = Array.from({ length: 10 * requestsPerSecond }, async () => {
-			await limiter.run(async () => {
+			await lane.send(async () => {
 				await clock.sleep(40 * clock.random());
 				arrivals.push(clock.now());
 			});
@@ -108,8 +112,8 @@ describe('requests per second', () => {
 	});
 
 	test('without a limit begin with a handful at once and speed up', async () => {
-		const { clock, limiter } = newLimiter({ concurrency: 1000 });
-		const starts = await startTimes(clock, limiter, 500, 200);
+		const { clock, lane } = newLimiter({ concurrency: 1000 });
+		const starts = await startTimes(clock, lane, 500, 200);
 		expect(starts.filter((at) => at === 0)).toHaveLength(10);
 		expect(starts.filter((at) => at < 1000).length).toBeLessThan(200);
 		expect(starts.filter((at) => at >= 1000 && at < 2000).length).toBeGreaterThan(250);
@@ -118,21 +122,17 @@ describe('requests per second', () => {
 
 describe('a 429', () => {
 	/** Sends a request that is refused, with a `Retry-After` of so many milliseconds. */
-	async function refuseOne(
-		clock: FakeClock,
-		limiter: RateLimiter,
-		pauseMs?: number,
-	): Promise<void> {
-		await clock.run(limiter.run(async (request) => limiter.refused(request, pauseMs)));
+	async function refuseOne(clock: FakeClock, lane: Lane, pauseMs = 0): Promise<void> {
+		await clock.run(lane.send(async (request) => lane.rate.refused(request, pauseMs, clock)));
 	}
 
 	test.each([
 		['for a moment', undefined, 150, 1100],
 		['for as long as Retry-After asks', 42_000, 42_000, 43_000],
 	])('pauses the whole run %s', async (_name, pauseMs, least, most) => {
-		const { clock, limiter } = newLimiter();
-		await refuseOne(clock, limiter, pauseMs);
-		const [first] = await startTimes(clock, limiter, 5, 1);
+		const { clock, lane } = newLimiter();
+		await refuseOne(clock, lane, pauseMs);
+		const [first] = await startTimes(clock, lane, 5, 1);
 		expect(first).toBeGreaterThanOrEqual(least);
 		expect(first).toBeLessThanOrEqual(most);
 	});
@@ -141,43 +141,46 @@ describe('a 429', () => {
 		['nothing: that request alone is refused', 0],
 		['the run where it asks for a pause, and the next run', 7000],
 	])('that is sporadic pauses %s', async (_name, pauseMs) => {
-		const account = new AccountRate();
-		const { clock, limiter } = newLimiter({ account });
-		await startTimes(clock, limiter, 20, 5);
+		const rate = new SharedRate();
+		const { clock, lane } = newLimiter({ rateOf: () => rate });
+		await startTimes(clock, lane, 20, 5);
 		const refusedAt = clock.now();
-		await refuseOne(clock, limiter, pauseMs);
-		const next = new RateLimiter({ concurrency: 10, clock, account });
+		await refuseOne(clock, lane, pauseMs);
+		const next = new RateLimiter({ concurrency: 10, clock, rateOf: () => rate });
 		const [own, others] = await Promise.all([
-			startTimes(clock, limiter, 5, 1),
-			startTimes(clock, next, 5, 1),
+			startTimes(clock, lane, 5, 1),
+			startTimes(clock, next.laneOf(IMAGE), 5, 1),
 		]);
 		expect(Math.min(...own, ...others)).toBe(refusedAt + pauseMs);
 	});
 
 	test('counts in a row until a request is accepted', async () => {
-		const { clock, limiter } = newLimiter();
-		const slow = limiter.run(async () => await clock.sleep(3_600_000));
+		const { clock, lane } = newLimiter();
+		const slow = lane.send(async () => await clock.sleep(3_600_000));
 		await clock.pass(10);
 		for (let times = 1; times <= 20; times += 1) {
-			await refuseOne(clock, limiter);
-			expect(limiter.pausesInARow).toBe(times);
+			await refuseOne(clock, lane);
+			expect(lane.pausesInARow).toBe(times);
 		}
 		// The slow request was sent before the pause and doesn't hold others back.
 		expect(clock.now()).toBeLessThan(600_000);
 		await clock.run(slow);
-		limiter.accepted();
-		expect(limiter.pausesInARow).toBe(0);
+		lane.rate.accepted(clock.now());
+		expect(lane.pausesInARow).toBe(0);
 	});
 });
 
 test("a request that its caller no longer wants when its turn comes isn't sent, and takes no turn", async () => {
-	const { clock, limiter } = newLimiter({ concurrency: 1, requestsPerSecond: 1 });
+	const { clock, lane } = newLimiter({ concurrency: 1, requestsPerSecond: 1 });
 	const starts: string[] = [];
 	const send = async (name: string, isWanted?: () => boolean) =>
-		await limiter.run(async () => {
-			starts.push(`${name} at ${Math.round(clock.now() / 1000)} s`);
-			await clock.sleep(100);
-		}, isWanted);
+		await lane.send(
+			async () => {
+				starts.push(`${name} at ${Math.round(clock.now() / 1000)} s`);
+				await clock.sleep(100);
+			},
+			{ isWanted },
+		);
 	const sending = Promise.allSettled([
 		send('first'),
 		send('unwanted', () => clock.now() < 500),
@@ -192,17 +195,17 @@ test("a request that its caller no longer wants when its turn comes isn't sent, 
 
 describe('a closed rate limiter', () => {
 	test('rejects queued and new requests, and lets requests in flight finish', async () => {
-		const { clock, limiter } = newLimiter({ concurrency: 1 });
-		const underWay = limiter.run(async () => {
+		const { clock, limiter, lane } = newLimiter({ concurrency: 1 });
+		const underWay = lane.send(async () => {
 			await clock.sleep(1000);
 			return 'answered';
 		});
 		const sent = jest.fn();
-		const waiting = limiter.run(sent);
+		const waiting = lane.send(sent);
 		limiter.close('stopped');
 		limiter.close('later');
 		await expect(waiting).rejects.toBe('stopped');
-		await expect(limiter.run(sent)).rejects.toBe('stopped');
+		await expect(lane.send(sent)).rejects.toBe('stopped');
 		await expect(clock.run(underWay)).resolves.toBe('answered');
 		expect(sent).not.toHaveBeenCalled();
 	});

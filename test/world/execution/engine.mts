@@ -50,13 +50,13 @@ async function load(packageFolder?: string): Promise<Engine> {
 /** More accounts than a process remembers. */
 const OTHER_ACCOUNTS = 250;
 
-type OpenLimiter = typeof import('../../../gateway/pace/accountRates.js').openLimiter;
+type OpenLimiter = typeof import('../../../gateway/pace/sharedRates.js').openLimiter;
 
 /** Opens so many other accounts that the package remembers none of those before. */
 function forgetRatesOf(packageFolder = '.'): () => void {
 	const load = createRequire(join(resolve(packageFolder), 'package.json'));
 	return () => {
-		const { openLimiter } = load('./dist/gateway/pace/accountRates.js') as {
+		const { openLimiter } = load('./dist/gateway/pace/sharedRates.js') as {
 			openLimiter: OpenLimiter;
 		};
 		for (let number = 0; number < OTHER_ACCOUNTS; number += 1) {

@@ -1,8 +1,11 @@
-/** Runs of one account at the same time: none depends on the end of another. */
-import { AccountRate } from '../../../gateway/pace/accountRate.js';
-import { openLimiter } from '../../../gateway/pace/accountRates.js';
-import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
+/** Runs that share a rate: none depends on the end of another. */
+import { RateLimiter, type Lane } from '../../../gateway/pace/rateLimiter.js';
+import { SharedRate } from '../../../gateway/pace/sharedRate.js';
+import { openLimiter } from '../../../gateway/pace/sharedRates.js';
+import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { FakeClock } from '../fake-clock.mjs';
+
+const IMAGE = planGeneration({ model: 'm', prompt: 'p' });
 
 /** The clock of a run, which ends with it, as its limiter does. */
 function stoppable(clock: FakeClock) {
@@ -15,26 +18,27 @@ function stoppable(clock: FakeClock) {
 
 function newRun(
 	clock: FakeClock,
-	account: AccountRate,
+	rate: SharedRate,
 	limits: { concurrency?: number; requestsPerSecond?: number } = {},
 ) {
 	const { own, stop } = stoppable(clock);
-	const limiter = new RateLimiter({ concurrency: 10, clock: own, account, ...limits });
+	const limiter = new RateLimiter({ concurrency: 10, clock: own, rateOf: () => rate, ...limits });
+	const lane = limiter.laneOf(IMAGE);
 	const starts: number[] = [];
 	const send = async (count: number, takesMs = 5) =>
 		await Promise.allSettled(
 			Array.from({ length: count }, async () => {
-				await limiter.run(async () => {
+				await lane.send(async () => {
 					starts.push(clock.now());
 					await clock.sleep(takesMs);
 				});
 			}),
 		);
-	return { limiter, starts, send, stop };
+	return { limiter, lane, starts, send, stop };
 }
 
-const refuse = async (clock: FakeClock, limiter: RateLimiter, retryAfterMs?: number) =>
-	await clock.run(limiter.run(async (request) => limiter.refused(request, retryAfterMs)));
+const refuse = async (clock: FakeClock, lane: Lane, retryAfterMs = 0) =>
+	await clock.run(lane.send(async (request) => lane.rate.refused(request, retryAfterMs, clock)));
 
 describe.each([
 	['its clock', ({ stop }: ReturnType<typeof newRun>) => stop()],
@@ -42,10 +46,10 @@ describe.each([
 ])('a run that is stopped by %s', (_name, end) => {
 	test('while it keeps the time for all leaves the others their turns', async () => {
 		const clock = new FakeClock();
-		const account = new AccountRate();
-		const first = newRun(clock, account);
-		const second = newRun(clock, account);
-		await refuse(clock, first.limiter, 10_000);
+		const rate = new SharedRate();
+		const first = newRun(clock, rate);
+		const second = newRun(clock, rate);
+		await refuse(clock, first.lane, 10_000);
 		const sending = [first.send(3), second.send(3)];
 		await clock.pass(1000);
 		end(first);
@@ -58,31 +62,32 @@ describe.each([
 
 test('a run that is gone without an end, with the timer for all, holds nobody back', async () => {
 	const clock = new FakeClock();
-	const account = new AccountRate();
+	const rate = new SharedRate();
 	const gone = new RateLimiter({
 		concurrency: 10,
 		requestsPerSecond: 1,
-		account,
+		rateOf: () => rate,
 		clock: { now: clock.now, random: clock.random, sleep: async () => await new Promise(() => {}) },
 	});
-	for (let count = 0; count < 2; count += 1) void gone.run(async () => await Promise.resolve());
+	for (let count = 0; count < 2; count += 1)
+		void gone.laneOf(IMAGE).send(async () => await Promise.resolve());
 	await clock.pass(5000);
-	const next = newRun(clock, account, { requestsPerSecond: 1 });
+	const next = newRun(clock, rate, { requestsPerSecond: 1 });
 	await clock.run(next.send(3));
 	expect(next.starts).toHaveLength(3);
 });
 
 test('a request that failed as its run ended takes no room of the others', async () => {
 	const clock = new FakeClock();
-	const account = new AccountRate();
-	const first = newRun(clock, account);
-	await refuse(clock, first.limiter);
+	const rate = new SharedRate();
+	const first = newRun(clock, rate);
+	await refuse(clock, first.lane);
 	await clock.pass(5000);
-	const failing = first.limiter.run(async (request) => {
+	const failing = first.lane.send(async (request) => {
 		await clock.sleep(10);
 		request.mayEndRun = true;
 	});
-	const second = newRun(clock, account);
+	const second = newRun(clock, rate);
 	const sending = second.send(1);
 	await clock.pass(5);
 	first.stop();
@@ -91,13 +96,13 @@ test('a request that failed as its run ended takes no room of the others', async
 	expect(second.starts[0]).toBeLessThan(5000 + 1100);
 });
 
-describe('runs of an account', () => {
+describe('runs that share a rate', () => {
 	test('keep their own concurrency and requests per second', async () => {
 		const clock = new FakeClock();
-		const account = new AccountRate();
-		const slow = newRun(clock, account, { requestsPerSecond: 2 });
-		const single = newRun(clock, account, { concurrency: 1 });
-		const free = newRun(clock, account);
+		const rate = new SharedRate();
+		const slow = newRun(clock, rate, { requestsPerSecond: 2 });
+		const single = newRun(clock, rate, { concurrency: 1 });
+		const free = newRun(clock, rate);
 		const sending = [slow.send(9), single.send(4, 1000), free.send(60)];
 		await clock.run(Promise.all(sending));
 		expect(slow.starts.at(-1)).toBeGreaterThan(4000);
@@ -109,7 +114,7 @@ describe('runs of an account', () => {
 
 	test('with a rate of its own begin at that rate', async () => {
 		const clock = new FakeClock();
-		const run = newRun(clock, new AccountRate(), { requestsPerSecond: 200, concurrency: 1000 });
+		const run = newRun(clock, new SharedRate(), { requestsPerSecond: 200, concurrency: 1000 });
 		await clock.run(run.send(400, 30_000));
 		expect(run.starts.at(-1)).toBeLessThan(2200);
 	});
@@ -118,9 +123,9 @@ describe('runs of an account', () => {
 		'take turns, however many requests each has queued (timers %i ms late)',
 		async (lateMs) => {
 			const clock = new FakeClock(1, lateMs);
-			const account = new AccountRate();
-			const runs = [1, 2, 3].map(() => newRun(clock, account));
-			await refuse(clock, runs[0]!.limiter);
+			const rate = new SharedRate();
+			const runs = [1, 2, 3].map(() => newRun(clock, rate));
+			await refuse(clock, runs[0]!.lane);
 			await clock.run(Promise.all(runs.map(({ send }, index) => send(210 - 100 * index))));
 			// The last one, with ten requests, ends after about thirty of all.
 			const end = runs[2]!.starts.at(-1)!;
@@ -134,40 +139,40 @@ describe('runs of an account', () => {
 		const clock = new FakeClock();
 		const account = { idWithKey: 'began together', mediaUrl: '' };
 		const limits = { concurrency: 10, timeoutMs: 1, maxResponseBytes: 1 };
-		const open = () => openLimiter(account, limits, clock, true);
+		const open = () => openLimiter(account, limits, clock, true).laneOf(IMAGE);
 		await clock.pass(1000);
 		const [first, second] = [open(), open()];
 		await refuse(clock, first);
-		expect(second.pauseLeftMs).toBeGreaterThan(0);
+		expect(second.pausesInARow).toBe(1);
 		// What was found is forgotten after a minute.
 		await clock.pass(61_000);
 		await refuse(clock, open());
-		expect(second.pauseLeftMs).toBeLessThan(0);
+		expect(second.pausesInARow).toBe(1);
 	});
 
 	test('pause together, and count only their own pauses', async () => {
 		const clock = new FakeClock();
-		const account = new AccountRate();
-		const first = newRun(clock, account);
-		for (let times = 0; times < 4; times += 1) await refuse(clock, first.limiter);
-		const second = newRun(clock, account);
-		expect([first.limiter.pausesInARow, second.limiter.pausesInARow]).toEqual([4, 0]);
-		await refuse(clock, second.limiter);
-		expect([first.limiter.pausesInARow, second.limiter.pausesInARow]).toEqual([5, 1]);
+		const rate = new SharedRate();
+		const first = newRun(clock, rate);
+		for (let times = 0; times < 4; times += 1) await refuse(clock, first.lane);
+		const second = newRun(clock, rate);
+		expect([first.lane.pausesInARow, second.lane.pausesInARow]).toEqual([4, 0]);
+		await refuse(clock, second.lane);
+		expect([first.lane.pausesInARow, second.lane.pausesInARow]).toEqual([5, 1]);
 		// The fifth pause, of 0.4 s × 2⁴ × 0.75 at least.
 		const refusedAt = clock.now();
 		await clock.run(Promise.all([first.send(1), second.send(1)]));
 		expect(second.starts[0]! - refusedAt).toBeGreaterThan(4800);
-		first.limiter.accepted();
-		expect(second.limiter.pausesInARow).toBe(0);
+		rate.accepted(clock.now());
+		expect(second.lane.pausesInARow).toBe(0);
 	});
 
 	test('wait for the one request that tries after a pause, but not for as long as an image takes', async () => {
 		const clock = new FakeClock();
-		const account = new AccountRate();
-		const first = newRun(clock, account);
-		const second = newRun(clock, account);
-		await refuse(clock, first.limiter);
+		const rate = new SharedRate();
+		const first = newRun(clock, rate);
+		const second = newRun(clock, rate);
+		await refuse(clock, first.lane);
 		const image = first.send(1, 60_000);
 		const task = second.send(1);
 		await clock.run(Promise.all([image, task]));

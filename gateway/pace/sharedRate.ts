@@ -1,7 +1,7 @@
 import type { Clock } from '../protocol/clock';
 import { INITIAL_WINDOW, SendRate } from './sendRate';
 
-/** A request in flight, with the state of its account at its start. */
+/** A request in flight, with the state of its rate at its start. */
 export interface StartedRequest {
 	startedAt: number;
 	/** The number of requests started in the second up to this one, including this one. */
@@ -12,24 +12,36 @@ export interface StartedRequest {
 	mayEndRun?: boolean;
 }
 
-/** A run that has requests to send, with limits of its own. */
-export interface WaitingRun {
-	readonly clock: Clock;
-	/** Whether the user has set its rate: it doesn't begin with a guess. */
-	readonly hasOwnRate: boolean;
-	/** The earliest start of its next request by its own limits; undefined if none may start. */
-	nextAt: () => number | undefined;
+/** The requests of a run that share a rate. */
+export interface WaitingLane {
+	readonly run: {
+		readonly clock: Clock;
+		/** Starts what may start of the run, whichever rate it has. */
+		startNext: () => void;
+		/** Rejects all requests of the run. */
+		close: (reason: unknown) => void;
+	};
+	/** `isSet`: whether the user has set a rate, which doesn't begin with a guess. */
+	readonly own: { isSet: boolean };
+	/** Rejects requests whose callers don't wait so long. @returns whether others are queued */
+	isWaiting: (startsAt: number) => boolean;
+	/** The earliest start of its next request by the limits of its run; infinite if none may start. */
+	nextAt: () => number;
 	/**
 	 * Starts its next request, whose record `begin` returns.
 	 *
 	 * @returns whether a further request waits
 	 */
 	startOne: (begin: () => StartedRequest) => boolean;
-	/** Rejects its requests. */
-	close: (reason: unknown) => void;
 }
 
-/** How long what an account has shown is valid without a request, in milliseconds. */
+/** Whose request starts next, and when. */
+interface Turn {
+	lane: WaitingLane;
+	at: number;
+}
+
+/** How long what a rate has found is valid without a request, in milliseconds. */
 const FINDINGS_HOLD_MS = 60_000;
 
 /** The largest delay of a late timer that is made up for, in milliseconds. */
@@ -43,16 +55,16 @@ const LONGEST_PAUSE_MS = 30_000;
 const PROBE_MS = 2000;
 
 /**
- * The rate of an account, which all of its runs in this process share. They take turns: each start
- * goes to the run that has waited longest for one. A `SendRate` sets the rate; a refusal pauses
- * them all.
+ * The rate of what the gateway may count together, which all runs of this process share. They take
+ * turns: each start goes to the run that has waited longest for one. A `SendRate` sets the rate; a
+ * refusal pauses them all.
  *
  * A pause is a circuit breaker (M. Nygard, "Release It!"): one request at a time tries, after pauses
  * that double, until one is accepted.
  *
  * It has no clock: each run brings one, of the same origin, and a run's end stops only its own.
  */
-export class AccountRate {
+export class SharedRate {
 	/** The number of all pauses, and what it was when a request was last accepted. */
 	private pauses = 0;
 	private pausesAtAcceptance = 0;
@@ -60,7 +72,7 @@ export class AccountRate {
 	private readonly sendRate = new SendRate();
 
 	/** The runs with queued requests, in the order of their turns. */
-	private readonly waiting: WaitingRun[] = [];
+	private readonly waiting = new Set<WaitingLane>();
 
 	private readonly inFlight = new Set<StartedRequest>();
 
@@ -74,7 +86,7 @@ export class AccountRate {
 	private retryAfterEndsAt = 0;
 
 	/** When the timer of a run will go off. */
-	private timer?: { at: number; run: WaitingRun };
+	private timer?: Turn;
 
 	/** The starts of the requests of the last second, the oldest first. */
 	private readonly starts: number[] = [];
@@ -82,15 +94,15 @@ export class AccountRate {
 	/** The starts of requests that were refused lately. */
 	private refusedStarts: number[] = [];
 
-	/** When the last refusal paused the account. */
+	/** When the last refusal paused the runs. */
 	private lastPauseAt = -Infinity;
 
-	/** Infinite before the first one: an account that has found nothing is never outdated. */
+	/** Infinite before the first one: a rate that has found nothing is never outdated. */
 	private lastStartAt = Infinity;
 
 	/** Whether what it has found is no longer valid: no request has started for a minute. */
 	isOutdated(now: number): boolean {
-		if (this.inFlight.size > 0 || this.waiting.length > 0) return false;
+		if (this.inFlight.size > 0 || this.waiting.size > 0) return false;
 		return now > Math.max(this.lastStartAt + FINDINGS_HOLD_MS, this.retryAfterEndsAt);
 	}
 
@@ -108,26 +120,16 @@ export class AccountRate {
 		return this.pauses - Math.max(this.pausesAtAcceptance, since);
 	}
 
-	/** The milliseconds until the present pause ends; negative if there is none. */
-	pauseLeftMs(now: number): number {
-		return this.pauseEndsAt - now;
-	}
-
 	/** Adds a run to those that wait for their turns. */
-	enter(run: WaitingRun): void {
-		if (!this.waiting.includes(run)) this.waiting.push(run);
+	enter(lane: WaitingLane): void {
+		this.waiting.add(lane);
 	}
 
 	/** Removes a run that has ended. The others go on. */
-	leave(run: WaitingRun): void {
-		this.remove(run);
-		if (this.timer?.run === run) this.timer = undefined;
-		this.startNext(run.clock.now());
-	}
-
-	private remove(run: WaitingRun): void {
-		const index = this.waiting.indexOf(run);
-		if (index >= 0) this.waiting.splice(index, 1);
+	leave(lane: WaitingLane): void {
+		this.waiting.delete(lane);
+		if (this.timer?.lane === lane) this.timer = undefined;
+		this.startNext(lane.run.clock.now());
 	}
 
 	/** Makes room for the next request. */
@@ -138,7 +140,7 @@ export class AccountRate {
 	/** Records that the gateway accepted a request: the rate may rise. */
 	accepted(now: number): void {
 		this.pausesAtAcceptance = this.pauses;
-		this.sendRate.accepted(now, this.waiting.length > 0);
+		this.sendRate.accepted(now, this.waiting.size > 0);
 	}
 
 	/**
@@ -161,7 +163,7 @@ export class AccountRate {
 		if (startedAt < this.lastPauseAt) return;
 		this.refusedStarts = this.refusedStarts.filter((at) => at > startedAt - 1000);
 		const accepted = this.acceptedUpTo(request);
-		const isUsed = this.waiting.length > 0;
+		const isUsed = this.waiting.size > 0;
 		if (this.sendRate.refused(now, { sent: sentRate, accepted }, isUsed) === 'sporadic') return;
 		const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.pausesInARow());
 		this.pauses += 1;
@@ -188,27 +190,27 @@ export class AccountRate {
 			const next = this.nextTurn(now);
 			if (next === undefined) return;
 			if (next.at > now) return this.wake(next, now);
-			this.remove(next.run);
-			if (next.run.startOne(() => this.begin(next, now))) this.waiting.push(next.run);
+			this.waiting.delete(next.lane);
+			if (next.lane.startOne(() => this.begin(next, now))) this.waiting.add(next.lane);
 		}
 	}
 
 	/** The run whose request starts next: the earliest, and of several the one whose turn it is. */
-	private nextTurn(now: number): { run: WaitingRun; at: number } | undefined {
-		let next: { run: WaitingRun; at: number } | undefined;
-		for (const run of this.waiting) {
-			const own = run.nextAt();
-			if (own === undefined) continue;
-			const at = Math.max(own, this.allowedAt(run));
+	private nextTurn(now: number): Turn | undefined {
+		let next: Turn | undefined;
+		for (const lane of this.waiting) {
+			const allowedAt = this.allowedAt(lane);
+			if (!lane.isWaiting(allowedAt)) this.waiting.delete(lane);
+			const at = Math.max(allowedAt, lane.nextAt());
 			// A timer is late: of those that may start already, none is earlier than another.
-			if (next === undefined || Math.max(now, at) < Math.max(now, next.at)) next = { run, at };
+			if (Math.max(now, at) < Math.max(now, next?.at ?? Infinity)) next = { lane, at };
 		}
 		return next;
 	}
 
 	/** The earliest start of a run's next request by what all runs share. */
-	private allowedAt(run: WaitingRun): number {
-		const bySendRate = this.isBeforeRate(run) ? 0 : this.nextStartAt;
+	private allowedAt(lane: WaitingLane): number {
+		const bySendRate = this.isBeforeRate(lane) ? 0 : this.nextStartAt;
 		return Math.max(this.pauseEndsAt, bySendRate, this.probeEndsAt());
 	}
 
@@ -216,8 +218,8 @@ export class AccountRate {
 	 * Whether a request may start at any rate: while none was met, so few are in flight, or the run
 	 * keeps a rate of its own.
 	 */
-	private isBeforeRate({ hasOwnRate }: WaitingRun): boolean {
-		return this.sendRate.isGuess && (hasOwnRate || this.inFlight.size < INITIAL_WINDOW);
+	private isBeforeRate({ own }: WaitingLane): boolean {
+		return this.sendRate.isGuess && (own.isSet || this.inFlight.size < INITIAL_WINDOW);
 	}
 
 	/**
@@ -231,10 +233,10 @@ export class AccountRate {
 	}
 
 	/** Records the start of a request. */
-	private begin({ run, at }: { run: WaitingRun; at: number }, now: number): StartedRequest {
+	private begin({ lane, at }: Turn, now: number): StartedRequest {
 		// In the initial window, spacings don't add up; otherwise requests beyond the window would
 		// have to wait for all of them.
-		const from = this.isBeforeRate(run) ? now : Math.max(at, now - LATE_TIMER_MS);
+		const from = this.isBeforeRate(lane) ? now : Math.max(at, now - LATE_TIMER_MS);
 		this.nextStartAt = Math.max(this.nextStartAt, from + 1000 / this.sendRate.perSecond);
 		const { starts } = this;
 		this.lastStartAt = now;
@@ -246,16 +248,16 @@ export class AccountRate {
 	}
 
 	/** Wakes up at a time, on the clock of the run that is next. */
-	private wake({ run, at }: { run: WaitingRun; at: number }, now: number): void {
+	private wake(timer: Turn, now: number): void {
 		// One that is overdue may never go off: its run may be gone without an end.
-		const isSet = this.timer !== undefined && this.timer.at > now && this.timer.at <= at;
+		const isSet = this.timer !== undefined && this.timer.at > now && this.timer.at <= timer.at;
 		if (isSet) return;
-		const timer = { at, run };
 		this.timer = timer;
-		run.clock.sleep(at - now).then(
+		const { run } = timer.lane;
+		run.clock.sleep(timer.at - now).then(
 			() => {
 				if (this.timer === timer) this.timer = undefined;
-				this.startNext(run.clock.now());
+				run.startNext();
 			},
 			(reason) => run.close(reason),
 		);
