@@ -116,7 +116,6 @@ test.each([
 	const { json } = await readStreamedResponse(
 		{ body, httpCode: 200, headers: {} },
 		{
-			createKeyFilter: newFilter,
 			onText: (text) => pieces.push(text),
 		},
 	);

@@ -68,7 +68,7 @@ describe('the client, whose gateway quotes the key everywhere', () => {
 			gateway.wait(task, 1),
 			gateway.look(task),
 			gateway.models.quick('names'),
-			gateway.download({ url: URL_OF_IMAGE, maxMb: 1, name: { fallback: 'a' } }, async () => ({})),
+			gateway.download({ url: URL_OF_IMAGE, name: { fallback: 'a' } }, async () => ({})),
 		]) {
 			await step.catch((error: GatewayError) => left.push(error.stack, error.problem));
 		}
