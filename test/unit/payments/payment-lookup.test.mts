@@ -338,3 +338,15 @@ describe('the key of a payment', () => {
 		expect(second.reference(0)).not.toBe(alone);
 	});
 });
+
+test('an item may have been charged where the record cannot be read', () => {
+	const chargeIn = (version: number) => {
+		const store = { mediaGatewayPaid: { version, payments: [] } };
+		const log = new PaymentLog(paymentContext('1', store, [{ json: {} }]), []);
+		return [log.chargeOf(0), log.itemDetails(0).charged];
+	};
+	expect([chargeIn(1), chargeIn(2)]).toEqual([
+		['no', 'no'],
+		['maybe', 'maybe'],
+	]);
+});
