@@ -99,7 +99,7 @@ export class Lane implements WaitingLane {
 
 	isWaiting(startsAt: number): boolean {
 		const late = this.queue.filter(({ until }) => until < startsAt);
-		if (late.length > 0) this.queue = this.queue.filter((request) => !late.includes(request));
+		this.queue = this.queue.filter(({ until }) => until >= startsAt);
 		late.forEach(({ reject }) => reject(new TooLateInQueue(startsAt)));
 		return this.queue.length > 0;
 	}

@@ -24,8 +24,9 @@ function newAccount(seed = 1) {
 	accounts += 1;
 	const account = { idWithKey: `account ${accounts}`, mediaUrl: '' };
 	const gateways: Record<string, VirtualGateway> = {};
+	const varied = (ms: number) => () => ms * (0.9 + clock.random() / 5);
 	const limit = (model: string, rate: RateLimit, latencyMs = 200, retryAfter?: string) =>
-		(gateways[model] = new VirtualGateway(clock, rate, () => latencyMs, retryAfter));
+		(gateways[model] = new VirtualGateway(clock, rate, varied(latencyMs), retryAfter));
 	const open = (requestsPerSecond?: number): RateLimiter =>
 		openLimiter(account, { concurrency: 10, requestsPerSecond, timeoutMs: 1 }, clock, true);
 	const clientOf = (limiter: RateLimiter) =>
@@ -56,13 +57,14 @@ const never: RateLimit = () => false;
 const always: RateLimit = () => true;
 
 /** Agents that send one message after another, each taking a second, where two in three are accepted. */
-function startAgents({ limit, client, clock }: World): void {
+async function startAgents({ limit, client, clock }: World): Promise<void> {
 	limit('chat', slidingWindow(10), 1000);
 	const agent = async (): Promise<void> => {
 		const by = client();
 		while (clock.now() < 60_000) await sendBy(by, message('chat')).catch(() => undefined);
 	};
 	for (let count = 0; count < 15; count += 1) void agent();
+	await clock.pass(10_000);
 }
 
 test.each<[string, (world: World) => unknown]>([
@@ -78,7 +80,7 @@ test.each<[string, (world: World) => unknown]>([
 ])('images that nobody refuses take no longer beside %s', async (_name, start) => {
 	const world = newAccount();
 	world.limit('a', always);
-	start(world);
+	await start(world);
 	await world.clock.pass(500);
 	const { seconds, failed } = await world.clock.run(world.send(image('a'), 300));
 	// Ten at a time, each 0.2 s.
