@@ -87,7 +87,7 @@ export async function downloadImage<T extends object>(
 	if (isGood(outcome)) return outcome.json as T;
 	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;
 	const rest = isInput
-		? `Check the address of the image, ${shown} Nothing was sent to the gateway.`
+		? `Nothing was sent to the gateway. Check the address of the image: ${shown}`
 		: `The image is finished and paid for. You can download it from ${shown}`;
 	const advice = outcome.kind === 'fault' ? (ADVICE[outcome.fault] ?? '') : '';
 	const tried = afterTries(attempts);

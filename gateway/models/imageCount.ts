@@ -10,28 +10,26 @@ export type ImageCount =
 const OWN = 'n';
 
 /** Names of parameters that count images, in lower case and without separators. */
-const COUNTING = new RegExp(
-	[
-		'^(n|num|number|count|quantity|batch|images|outputs|samples|variations|candidates)$',
-		'^(n|num|number|total)(of)?(images?|img|outputs?|samples?|results?|variations?|iter)(perprompt)?$',
-		// A limit has the plural: `max_image` may be a size.
-		'^max(imum)?(number)?(of)?(images|outputs|samples|results|variations)$',
-		'^batch(size|count)$',
-		'^(output)?(image|img|output|sample|result|variation|candidate)s?(count|num|number)$',
-	].join('|'),
-);
+const COUNTING = [
+	/^(n|num|number|count|quantity|batch|images|outputs|samples|variations|candidates)$/,
+	/^(n|num|number|total)(of)?(images?|img|outputs?|samples?|results?|variations?|iter)(perprompt)?$/,
+	// A limit has the plural: `max_image` may be a size.
+	/^max(imum)?(number)?(of)?(images|outputs|samples|results|variations)$/,
+	/^batch(size|count)$/,
+	/^(output)?(image|img|output|sample|result|variation|candidate)s?(count|num|number)$/,
+];
 
 /** In characters: the part of a name that is read. */
 const LONGEST_NAME = 100;
 
 /** Whether a parameter counts images by its name, such as `num_images`, `batch_size`, `maxImages`. */
-export const countsImages = (name: string): boolean =>
-	COUNTING.test(
-		name
-			.slice(0, LONGEST_NAME)
-			.replace(/[^a-z\d]/gi, '')
-			.toLowerCase(),
-	);
+export function countsImages(name: string): boolean {
+	const word = name
+		.slice(0, LONGEST_NAME)
+		.replace(/[^a-z\d]/gi, '')
+		.toLowerCase();
+	return COUNTING.some((pattern) => pattern.test(word));
+}
 
 const isLimit = (name: string): boolean => /^max/i.test(name);
 

@@ -4,6 +4,8 @@ import type { Account } from '../protocol/account';
 import { additionalHeaders, credentialHeaders, skipsCertificate } from '../protocol/auth';
 import { isRefusal, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../protocol/requestPlan';
+import { isBelow } from '../protocol/url';
+import { parseUrl } from '../../util/parseUrl';
 import { faultFrom } from './faultFrom';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
@@ -172,9 +174,13 @@ function wireRequest(
 		if (withKey) return addsKey ? {} : credentialHeaders(url, account, plan.headers);
 		return plan.isForeign ? {} : additionalHeaders(url, account);
 	};
+	const { baseUrl, withoutKey } = account;
+	// A gateway may write its key into the address of an image on another host.
+	const isElsewhere =
+		plan.call === 'download' && !isBelow(url, parseUrl(baseUrl)?.origin ?? baseUrl);
 	return {
 		method,
-		url,
+		url: isElsewhere ? withoutKey(url) : url,
 		headers: { ...plan.headers, ...added() },
 		body: files ?? plan.body,
 		withKey,

@@ -417,13 +417,13 @@ describe('an image from an address', () => {
 			'that is too large',
 			(_, response) => response.writeHead(200, { 'content-length': 600e6 }).flushHeaders(),
 			'larger than 500 MB',
-			'Check the address of the image. Nothing was sent',
+			'Nothing was sent to the gateway. Check the address of the image: http',
 		],
 		[
 			'that is not there',
 			(_, response) => sendJson(response, { error: { message: 'gone' } }, 404),
 			'404',
-			'/x.png Nothing was sent to the gateway.',
+			'/x.png',
 		],
 	])('one %s is refused', async (_, answer, message, description) => {
 		const other = await opened(serve(answer));

@@ -223,6 +223,7 @@ describe('a batch of 5, of which 2 break a limit', () => {
 		expect(message).toContain(line(11));
 		expect(message).toMatch(/^2 items failed\. Item 2/);
 		expect(description.split('\n')).toEqual([
+			expect.stringMatching(/^Nothing was sent\. /),
 			expect.stringMatching(/^Item 2/),
 			expect.stringMatching(/^Item 4/),
 		]);

@@ -252,7 +252,6 @@ describe('images that another parameter than n counts', () => {
 	test.each([
 		['two that may multiply', COUNTED, { n: 2, extraFields: '{ "num_images": 2 }' }],
 		['one that the model does not publish', {}, { extraFields: '{ "num_images": 2 }' }],
-		['one inside an object', {}, { extraFields: '{ "input": { "num_images": 2 } }' }],
 	])('%s: the price is unknown', async (_, { outputs, ...published }: IDataObject, options) => {
 		const own = await listed(published);
 		const make = async (more: IDataObject) =>

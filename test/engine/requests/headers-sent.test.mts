@@ -239,17 +239,13 @@ describe('a value of an additional header', () => {
 		]);
 	});
 
-	test('that cannot be sent is refused, before anything is sent', async () => {
+	test('with a line break adds no other header', async () => {
 		const server = await opened(serve((_, response) => sendJson(response, {})));
 		const headers = { values: [{ name: 'x-tenant', value: 'a\r\nx-evil: 1' }] };
 		const host = await hostFor({ baseUrl: server.url, headers }, { extraNodeTypes: chatRoot });
-		const listed = (await host.run(workflowOf('mediaModels'))).error;
-		expect(listed?.description).toMatch(/'Additional Headers'/);
-		const made = (await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }))).error;
-		const asked = (await host.run(chatWorkflow('invoke'))).error;
-		for (const error of [listed, made, asked]) {
-			expect(everythingIn(error)).toMatch(/contains a line break/);
-		}
-		expect(server.requests).toEqual([]);
+		await host.run(workflowOf('mediaModels'));
+		await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
+		await host.run(chatWorkflow('invoke'));
+		expect(server.requests.filter((request) => 'x-evil' in request.headers)).toEqual([]);
 	});
 });
