@@ -294,7 +294,7 @@ describe('the key of a payment', () => {
 	const open = async (payments: object[], prompts: string[], executionId = '1') => {
 		const context = paymentContext(
 			executionId,
-			{ mediaGatewayPaid: { version: 1, payments } },
+			{ mediaGatewayPaid: { version: 1, payments, token: 't' } },
 			[],
 			CONTEXT,
 		);
