@@ -110,10 +110,8 @@ async function payOnce<Key, R>(
 		receipt = read(response);
 		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response));
 	} catch (error) {
-		if (error instanceof RunEnded) {
-			const mayBeCharged = isInProgress || unclear !== undefined;
-			throw new RunEnded(error.message, mayBeCharged ? 'maybe' : 'no') as Error;
-		}
+		const charged = isInProgress || unclear !== undefined ? 'maybe' : 'no';
+		if (error instanceof RunEnded) throw new RunEnded(error.message, charged) as Error;
 		const told = unknownProblem(plan, error, unclear);
 		if (told === undefined) throw leavingError(error, { withoutKey }) as Error;
 		const problem = eraseIn(told, withoutKey);
