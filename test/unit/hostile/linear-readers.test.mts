@@ -189,11 +189,7 @@ const OTHERS: Record<string, Shape[]> = {
 	readDataUrl: [(text) => [text], (text) => [`data:${text}`]],
 	readRequestId: [(text) => [{ 'x-request-id': text, [part(text)]: text }]],
 	readUsage: [(text) => [[{ usage: { text } }]], (text) => [{ input_tokens: text }]],
-	readStreamedResponse: [
-		(text) => [{ httpCode: 200, headers: {}, body: text }, {}],
-		(text) => [{ httpCode: 200, headers: {}, body: `data: ${text}` }, {}],
-		(text) => [{ httpCode: 429, headers: {}, body: text }, {}],
-	],
+	readStreamedResponse: [(text) => [{ httpCode: 429, headers: {}, body: text }, {}]],
 	redirectTarget: [
 		(text) => [poll, response(302, part(text)), `${home}/a`, home],
 		(text) => [planDownload('http://h/'), response(302, text), 'http://h/', home],
