@@ -1,6 +1,6 @@
 import { isToolCall } from './blockKinds';
 import { jsonObjectIn } from './chat';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
+import { isJsonObject, nonEmptyString, numberOf, type JsonObject } from '../../util/json';
 import type { ServerEvent } from '../../util/serverSentEvents';
 
 interface Block {
@@ -14,6 +14,12 @@ const DELTA_FIELDS = new Map<unknown, 'text' | 'thinking' | 'signature'>([
 	['thinking_delta', 'thinking'],
 	['signature_delta', 'signature'],
 ]);
+
+/** Whether a usage counts tokens of a cache, read or written. */
+const hasCached = (usage: JsonObject): boolean =>
+	['cache_read_input_tokens', 'cache_creation_input_tokens'].some(
+		(name) => numberOf(usage[name]) > 0,
+	);
 
 /** Builds the complete response from the events of a streamed one. */
 export class MessageStream {
@@ -123,10 +129,15 @@ export class MessageStream {
 		}
 		const total = isJsonObject(this.message.usage) ? this.message.usage : {};
 		this.message.usage = total;
+		const counts = isJsonObject(usage) ? usage : {};
+		// Then the beginning has counted the cached tokens as input.
+		const isCachedSince = hasCached(counts) && !hasCached(total);
 		// Changed in place, because many events may follow one with many fields.
-		for (const [name, value] of Object.entries(isJsonObject(usage) ? usage : {})) {
+		for (const [name, value] of Object.entries(counts)) {
 			// Some gateways repeat a count of the beginning as null or 0.
-			const isMissing = value === null || (value === 0 && typeof total[name] === 'number');
+			const isCount = name === 'input_tokens' && isCachedSince;
+			const isMissing =
+				value === null || (value === 0 && typeof total[name] === 'number' && !isCount);
 			if (name !== '__proto__' && !(isMissing && Object.hasOwn(total, name))) total[name] = value;
 		}
 	}

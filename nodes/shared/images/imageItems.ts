@@ -253,8 +253,10 @@ const DIGITS_OF_END = 8;
  * and, without a task, the recorded address or the bytes.
  */
 function defaultName(facts: ImageFacts, url: string, index: number): ImageSource['name'] {
-	const { taskId } = facts;
-	const end = digestOf(taskId === undefined ? url : [taskId, index]).slice(0, DIGITS_OF_END);
+	const { taskType, taskId } = facts;
+	// A generation and an edit may have the same ID.
+	const source = taskId === undefined ? url : [taskType, taskId, index];
+	const end = digestOf(source).slice(0, DIGITS_OF_END);
 	return { fallback: `image-${index}`, chosen: defaultFileStem(facts), end };
 }
 

@@ -2,7 +2,7 @@
 import '../fast-time.mjs';
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { sharedBench } from '../opened.mjs';
-import { MODEL, NODE, TINY_PNG } from '../workbench.mjs';
+import { hostFor, MODEL, NODE, sendJson, serve, TINY_PNG, workflowOf } from '../workbench.mjs';
 
 const bench = sharedBench();
 
@@ -43,6 +43,24 @@ test('the default name of a task is the same wherever its image is downloaded', 
 	expect(names(await bench.run('imageTask', {}, tasks))).toEqual(waited);
 	// The position of the row doesn't count.
 	expect(names(await bench.run('imageWait', {}, tasks.slice(2)))).toEqual(waited.slice(4));
+});
+
+test('a generation and an edit with one ID have names of their own', async () => {
+	const state = {
+		id: 'job_1',
+		status: 'completed',
+		data: [{ b64_json: TINY_PNG.toString('base64') }],
+	};
+	const server = await serve((_, response) => sendJson(response, state));
+	const host = await hostFor({ baseUrl: server.url });
+	const tasks = ['generation', 'edit'].map((taskType) => ({
+		json: { taskId: 'job_1', taskType, status: 'queued', prompt: 'a fox' },
+	}));
+	const result = await host.run(workflowOf('imageWait', {}), { input: tasks });
+	await server.close();
+	const ends = names(result).map((name) => /-([0-9a-f]{8})\.png$/.exec(String(name))?.[1]);
+	expect(ends).toEqual([expect.any(String), expect.any(String)]);
+	expect(ends[0]).not.toBe(ends[1]);
 });
 
 test('equal names get a number by position, also where they differ only in case', async () => {

@@ -147,6 +147,17 @@ describe('a streamed response', () => {
 		expect(assembly.body.content).toEqual([{ type: 'text', text: 'Hi' }]);
 	});
 
+	test.each([
+		['none at its start', {}, 0],
+		['the same at its start', { cache_read_input_tokens: 9 }, 9],
+	])('counts tokens of a cache once: %s', (_, cached, input_tokens) => {
+		const first = structuredClone(start);
+		Object.assign(first.message.usage, cached);
+		const usage = { input_tokens: 0, output_tokens: 30, cache_read_input_tokens: 9 };
+		const { assembly } = assembled(first, { type: 'message_delta', delta: {}, usage });
+		expect(assembly.body.usage).toEqual({ ...usage, input_tokens });
+	});
+
 	test.each([null, 0])('has the count of its start where the end has %j', (input_tokens) => {
 		const usage = { input_tokens, output_tokens: 30, cache_read_input_tokens: 0 };
 		const { assembly } = assembled(start, { type: 'message_delta', delta: {}, usage });
