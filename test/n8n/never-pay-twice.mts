@@ -89,7 +89,7 @@ export async function killInTheMiddle(
 		{ sku: 'A-4', state: 'check', reason: expect.stringContaining('failed') },
 	]);
 	expect(itemsOf(execution, 'Images').map(({ binary }) => binary.data.fileName)).toEqual(
-		[0, 1, 3].map((n) => `A-${n}-1.png`),
+		[0, 1, 3].map((n) => `A-${n}.png`),
 	);
 
 	// An hour later the interrupted row is put before a person, who sends it again.
