@@ -11,12 +11,12 @@ const OWN = 'n';
 
 /** Names of parameters that count images, in lower case and without separators. */
 const COUNTING = [
-	/^(n|num|number|count|quantity|batch|images|outputs|samples|variations|candidates)$/,
-	/^(n|num|number|total)(of)?(images?|img|outputs?|samples?|results?|variations?|iter)(perprompt)?$/,
+	/^(n|num|number|count|quantity|batch|images|pictures|outputs|samples|variations|variants|candidates|generations)$/,
+	/^(n|num|number|total)(of)?(output)?(image|img|picture|output|sample|result|variation|variant|candidate|generation|iter)s?(perprompt)?$/,
 	// A limit has the plural: `max_image` may be a size.
-	/^max(imum)?(number)?(of)?(images|outputs|samples|results|variations)$/,
+	/^max(imum)?(num|number)?(of)?(images|pictures|outputs|samples|results|variations|variants|candidates|generations)(perprompt)?$/,
 	/^batch(size|count)$/,
-	/^(output)?(image|img|output|sample|result|variation|candidate)s?(count|num|number)$/,
+	/^(output)?(image|img|picture|output|sample|result|variation|variant|candidate|generation)s?(count|num|number)$/,
 ];
 
 /** In characters: the part of a name that is read. */

@@ -85,7 +85,7 @@ async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
 	const finished: JsonObject[] = [];
 	const previews: JsonObject[] = [];
 	let error: JsonObject | undefined;
-	let usage: JsonObject | undefined;
+	let usage: JsonObject = {};
 	let last: JsonObject = {};
 	let count = 0;
 	for await (const event of readServerEvents(chunks)) {
@@ -93,13 +93,14 @@ async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
 		const json = jsonOfEvent(event);
 		if (json === undefined) continue;
 		const isOpen = isPreview(event, json);
-		if (!isOpen) usage = readUsage(layersOf(json)) ?? usage;
+		if (!isOpen) usage = { ...usage, ...readUsage(layersOf(json)) };
 		if (!isOpen && readImages(json).length > 0) finished.push(json);
 		else if (json.error) error = json;
 		else if (isOpen) previews.push(json);
 		else last = json;
 	}
-	if (finished.length > 0) return { ...merged(finished, error), ...(usage && { usage }) };
+	if (finished.length > 0)
+		return { ...merged(finished, error), ...(Object.keys(usage).length > 0 && { usage }) };
 	const shown = previews.length === 0 ? {} : { previews: previews.slice(-MOST_PREVIEWS) };
 	return { ...(error ?? last), ...shown };
 }

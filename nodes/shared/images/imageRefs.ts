@@ -61,9 +61,9 @@ const BEFORE_ADDRESS = /(?<=[\s,])(?=https?:\/\/|data:[\w.+/-]{0,200}[;,])/i;
 /** @param part a text that contains an address only at its beginning */
 function refsInPart(part: string, fields: string[]): ImageRef[] {
 	if (/^https?:\/\//i.test(part)) {
-		const [url = ''] = part.split(/\s/, 1);
-		const address: ImageRef = { kind: 'address', url: url.replace(/,$/, '') };
-		return [address, ...refsInNames(part.slice(url.length), fields)];
+		const [word = ''] = part.split(/\s/, 1);
+		const url = addressIn(word, fields);
+		return [{ kind: 'address', url }, ...refsInNames(part.slice(url.length), fields)];
 	}
 	const comma = /^data:/i.test(part) ? part.indexOf(',') : -1;
 	if (comma < 0) return refsInNames(part, fields);
@@ -74,6 +74,15 @@ function refsInPart(part: string, fields: string[]): ImageRef[] {
 		inline === undefined ? { kind: 'none', value: part } : { kind: 'inline', ...inline },
 		...refsInNames(part.slice(end), fields),
 	];
+}
+
+/** The address at the beginning of a word: a comma may be part of it, unless only names of fields follow. */
+function addressIn(word: string, fields: string[]): string {
+	const parts = word.split(',');
+	const isName = (part: string): boolean => part === '' || fields.includes(part);
+	return parts
+		.slice(0, 1 + parts.findLastIndex((part, index) => index === 0 || !isName(part)))
+		.join(',');
 }
 
 /** Names of binary fields, and Base64. */

@@ -18,7 +18,8 @@ test.each([
 		'total_images',
 		'quantity',
 		'variations',
-		'img_num',
+		...['img_num', 'num_variants', 'num_generations', 'picture_count', 'num_output_images'],
+		...['max_num_images', 'max_images_per_prompt', 'max_candidates'],
 	],
 ])('%s counts images', (name) => {
 	expect(countsImages(name)).toBe(true);

@@ -39,6 +39,8 @@ test.each<[unknown, object[]]>([
 	[`${one}\n${two}`, [address(one), address(two)]],
 	[`${one}, ${two},`, [address(one), address(two)]],
 	['https://cdn.example/w_100,h_200/a.png', [address('https://cdn.example/w_100,h_200/a.png')]],
+	[`${one},a`, [address(one), field('a')]],
+	[`${one},a,other`, [address(`${one},a,other`)]],
 	[`data, ${one}, photo`, [field('data'), address(one), field('photo')]],
 	[`${one}?next=${one}`, [address(`${one}?next=${one}`)]],
 	// The image itself.
