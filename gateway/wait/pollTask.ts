@@ -24,6 +24,7 @@ import {
 	isUnique,
 	kindAt,
 	planTaskQueries,
+	withKeyAgain,
 	type TaskQuery,
 	type TasksOfRun,
 } from './taskQueries';
@@ -66,7 +67,8 @@ export async function pollTask(
 	const isLast = isLastMiss(task, sentAt);
 	const missed: Missed[] = [];
 	const foundPath = tasks.paths.get(task.taskType);
-	for (const query of planTaskQueries(task, account.baseUrl, foundPath, isLast)) {
+	const wanted = { ...task, statusUrl: withKeyAgain(task.statusUrl, account.key) };
+	for (const query of planTaskQueries(wanted, account.baseUrl, foundPath, isLast)) {
 		if (tasks.isOther(task, folderOf(query.plan))) continue;
 		const outcome = withInnerCode(await send(query.plan), task);
 		const result = readResult(query.plan, outcome, task, tasks.ids);

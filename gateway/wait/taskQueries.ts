@@ -49,14 +49,23 @@ export function planTaskQueries(
 	const isSafe = (path: string) => task.taskType === undefined || isLast || isUnique(task, path);
 	const others = foundPath === undefined || isLast ? ALL_PATHS.filter(isSafe) : [];
 	const { statusUrl } = task;
-	// From an item, in which the key was erased, an address leads nowhere.
-	const named = statusUrl?.includes(ERASED) ? undefined : pathAtGateway(statusUrl, home);
+	const named = pathAtGateway(statusUrl, home);
 	const usual = `${foundPath ?? ofKind}/${id}`;
 	const paths = [named ?? usual, usual, ...[ofKind, ...others].map((path) => `${path}/${id}`)];
 	const whereIs = (path: string) => (path === usual ? 'usual' : path === named ? 'named' : 'other');
 	return [...new Set(paths)]
 		.slice(0, MOST_QUERIES)
 		.map((path) => ({ plan: planGet('poll', path), where: whereIs(path) }));
+}
+
+/**
+ * The address of a task from an item, in which the key that the gateway wrote into it was erased. It is
+ * only followed at the gateway.
+ */
+export function withKeyAgain(address: string | undefined, key: string): string | undefined {
+	const [path = '', query] = (address ?? '').split(/(\?.*)/s);
+	const inQuery = query?.replaceAll(ERASED, () => encodeURIComponent(key)) ?? '';
+	return address && path.replaceAll(ERASED, () => key) + inQuery;
 }
 
 /** With fewer letters and digits, an ID may be a number counted for each kind of task. */

@@ -5,7 +5,7 @@ import type { RunLimits } from '../wire/runLimits';
 
 /** What all status checks of a run share. */
 export interface WaitContext {
-	account: Pick<Account, 'baseUrl'>;
+	account: Pick<Account, 'baseUrl' | 'key'>;
 	clock: Clock;
 	client: Pick<Client, 'attempt' | 'pausesInARow'>;
 	limits: Pick<RunLimits, 'timeoutMs'>;

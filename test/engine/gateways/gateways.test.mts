@@ -463,7 +463,7 @@ describe('addresses of what was paid for', () => {
 		},
 	);
 
-	test.each(['sync', 'wait'] as const)(
+	test.each(['sync', 'wait', 'submit'] as const)(
 		'the key that the gateway itself puts into one is asked for with it, and shown without: %s',
 		async (mode) => {
 			const url = `/v1/files/${KEY}/finished.png?key=${KEY}`;
@@ -477,10 +477,13 @@ describe('addresses of what was paid for', () => {
 					}),
 				},
 			);
-			const result = await run(gateway, 'generations', mode);
+			const result = await run(gateway, 'generations', mode, {
+				then: mode === 'submit' ? [wait] : [],
+			});
 			expect(errorOf(result).message).toBe('');
 			expect(gateway.requests.map((request) => request.url)).toContain(url);
-			expect(result.json(NODE)).toMatchObject([
+			const last = mode === 'submit' ? `${NODE} 1` : NODE;
+			expect(result.json(last)).toMatchObject([
 				{ url: `${gateway.url}/v1/files/***/finished.png?key=***` },
 			]);
 			expect(everythingIn(result.data)).not.toContain(KEY);
