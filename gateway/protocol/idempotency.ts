@@ -40,7 +40,9 @@ export function keyConflict({
 	// A gateway may call its API key so, of which many requests may be in progress.
 	if (!isNamed && !/\b(same|this|request) key\b/i.test(said)) return undefined;
 	if (IN_PROGRESS.test(said) || (isNamed && /concurrent/i.test(said))) return 'inProgress';
-	return USED.test(said) ? 'used' : undefined;
+	if (USED.test(said)) return 'used';
+	// Whatever its words are, a conflict about such a key is with a request that the gateway has.
+	return httpCode === 409 && isNamed ? 'inProgress' : undefined;
 }
 
 /**

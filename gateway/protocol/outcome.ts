@@ -98,11 +98,14 @@ function wasRefused(outcome: Outcome, call?: Call): boolean {
 }
 
 /** Words and codes of gateways that pass requests on, and have nobody who takes this one. */
-const NO_MODEL = /^model_not_found$|无可用渠道|\bno available channels? for\b/i;
+const NO_MODEL = /^model_not_found$|无可用渠道|\bno available channels? for (?!retry)/i;
 
 /** The same for a request that they pass on to nobody: its model has no price, or its prompt isn't allowed. */
 const NOT_PASSED_ON =
 	/^(model_price_error|sensitive_words_detected|invalid_request)$|\bratio or price not set\b|倍率或价格未配置/i;
+
+/** Codes of errors that may follow an attempt with another channel, whatever their message says. */
+const AFTER_ATTEMPT = ['get_channel_failed', 'convert_request_failed'];
 
 /** In characters: what of a message is searched for such words. */
 const LONGEST_SEARCHED = 1000;
@@ -110,7 +113,9 @@ const LONGEST_SEARCHED = 1000;
 /** Whether an error, of any status, says so in its code or message. */
 function says(pattern: RegExp, { httpCode, json }: HttpResponse): boolean {
 	if (httpCode < 400 || !isJsonObject(json) || !isJsonObject(json.error)) return false;
-	return [json.error.code, json.error.message].some(
+	const { code, message } = json.error;
+	if (AFTER_ATTEMPT.includes(String(code))) return false;
+	return [code, message].some(
 		(text) => typeof text === 'string' && pattern.test(text.slice(0, LONGEST_SEARCHED)),
 	);
 }

@@ -22,17 +22,20 @@ export function requestedPauseMs(outcome: Outcome, now: number): number | undefi
 const LONGEST_SEARCHED = 2000;
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** A time such as `6h12m0s` or `2 minutes`, behind a word that says what it is. */
+/** A time such as `6h12m0s` or `2 minutes`, behind words that say that it is a pause, and not how often. */
 const IN_WORDS =
-	/\b(?:again|retry|resets?|wait)[a-z_"': ]{0,24}?((?:\d{1,7}(?:\.\d{1,9})? ?(?:ms|s|m|h|d|(?:sec|second|min|minute|hr|hour|day)s?)(?![a-z])[, ]{0,2}){1,4})/i;
+	/\b(?:again|retry|resets?|wait)(?:[ _"':]|in|after|for|at|least|about|another|delay|your|request){0,12}?((?:\d{1,7}(?:\.\d{1,9})? ?(?:ms|s|m|h|d|(?:sec|second|min|minute|hr|hour|day)s?)(?![a-z])[, ]{0,2}){1,4})/i;
 const PART = /(\d{1,7}(?:\.\d{1,9})?) ?(ms|[a-z])/gi;
+/** A longer time in a field of a body may be one in milliseconds: four hours. */
+const LONGEST_SECONDS = 14_400;
 const FIELD = /\bretry_?after"?\s{0,3}:\s{0,3}"?(\d{1,7}(?:\.\d{1,9})?)(?![\w.-])/i;
 
 /** The pause that a body asks for, in a field or in words. */
 function pauseInWords(body: string): number | undefined {
 	const said = body.slice(0, LONGEST_SEARCHED);
-	const seconds = FIELD.exec(said)?.[1];
-	if (seconds !== undefined) return within(Number(seconds) * 1000);
+	const seconds = Number(FIELD.exec(said)?.[1]);
+	// Some gateways write milliseconds there.
+	if (seconds >= 0 && seconds <= LONGEST_SECONDS) return seconds * 1000;
 	const time = IN_WORDS.exec(said)?.[1] ?? '';
 	const parts = [...time.matchAll(PART)];
 	if (parts.length === 0) return undefined;

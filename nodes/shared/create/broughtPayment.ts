@@ -35,16 +35,17 @@ function readPayment(item: ItemParameters, taskType: TaskType): PaymentResult | 
 	const { cost, costCurrency, ...facts } = factsOfInput(item);
 	const requestId = nonEmptyString(details.requestId);
 	const about = { facts, cost, costCurrency, requestId, brought: charged };
-	const url = nonEmptyString(details.url);
+	const urls = Array.isArray(details.urls) ? details.urls : [details.url];
+	const images = urls.flatMap((one) => nonEmptyString(one) ?? []).map((url) => ({ url }));
 	const taskId = nonEmptyString(details.taskId);
-	if (details.outcome === 'unknown' || (taskId ?? url) === undefined) {
+	if (details.outcome === 'unknown' || (taskId === undefined && images.length === 0)) {
 		const message = nonEmptyString(item.input?.json.error) ?? 'The outcome is unknown';
 		return { ...about, unknown: { message, description: CHECK_LOG, taskId, requestId } };
 	}
 	const statusUrl = nonEmptyString(details.statusUrl);
 	const status = nonEmptyString(details.status);
 	const task = taskId === undefined ? undefined : { taskId, taskType, statusUrl, status };
-	return { ...about, task, images: url === undefined ? undefined : [{ url }] };
+	return { ...about, task, images: images.length === 0 ? undefined : images };
 }
 
 const CHECK_LOG = "Check the usage log in the gateway's console.";

@@ -35,13 +35,18 @@ export const leavingItems = (context: object, items: INodeExecutionData[]): INod
 		};
 	});
 
-/** The same error as it leaves: n8n keeps all of its fields. */
+/** The fields of an error with texts, which n8n stores and shows. */
+const TEXTS_OF_ERROR = ['message', 'stack', 'description', 'messages', 'context', 'errorResponse'];
+
+/** The same error as it leaves, with its cause. */
 export function leavingError<E>(context: object, error: E): E {
 	if (!(error instanceof Error)) return error;
-	const fields = error as unknown as Record<string, unknown>;
-	for (const name of Object.getOwnPropertyNames(error)) {
-		const field = fields[name];
-		fields[name] = field instanceof Error ? leavingError(context, field) : leaving(context, field);
+	for (const one of error.cause instanceof Error ? [error, error.cause] : [error]) {
+		const fields = one as unknown as Record<string, unknown>;
+		for (const name of TEXTS_OF_ERROR) {
+			if (Object.getOwnPropertyDescriptor(one, name)?.writable !== true) continue;
+			fields[name] = leaving(context, fields[name]);
+		}
 	}
 	return error;
 }

@@ -142,6 +142,19 @@ test('each of several images that could not be had comes back as itself', async 
 	expect(done).toHaveLength(3);
 });
 
+test.each([
+	['in the response', {}, 'sync'],
+	['of a task', WAIT, 'wait'],
+])('all images %s come back in the one item of their request', async (_, parameters, mode) => {
+	const options = { ...('options' in parameters ? SHORT : {}), n: 3, oneItemPerRequest: true };
+	const { failures, done } = await loop({ ...parameters, mode, options }, [
+		{ call: 'download', kind: 'status', status: 404, times: 3 },
+	]);
+	expect(failures[0]).toHaveLength(1);
+	expect([paidCalls(), done.length]).toEqual([1, 1]);
+	expect(Object.keys(done[0]?.binary ?? {})).toHaveLength(3);
+});
+
 test('each of several images of a task comes back as itself, without a hint', async () => {
 	const { failures, done } = await loop({ ...WAIT, options: { ...SHORT, n: 3 } }, [
 		{ call: 'download', kind: 'status', status: 404, times: 5 },

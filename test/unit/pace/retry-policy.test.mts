@@ -176,6 +176,11 @@ test.each<[unknown, number | undefined]>([
 	[{ details: [{ retryDelay: '34s' }] }, 34_000],
 	[{ message: 'slow down', retry_after: 10_800 }, 3 * H],
 	[{ retryAfter: '7' }, 7000],
+	[{ message: 'Please retry your request after 6 seconds' }, 6000],
+	// Milliseconds, as some gateways write there.
+	[{ retryAfter: 30_000 }, undefined],
+	[{ message: 'The limit resets every 1 day' }, undefined],
+	[{ message: 'Retry limit: 100 in a 5 h window' }, undefined],
 	[{ message: 'x'.repeat(3000) + ' try again in 6s' }, undefined],
 	[{ message: 'Rate limit of 60 requests in 10 seconds' }, undefined],
 	[{ message: 'try again later, 20 requests' }, undefined],

@@ -1,0 +1,24 @@
+/** What leaves a node has the secrets of its credential erased, and is passed on in any case. */
+import { eraseFrom, leavingError } from '../../../nodes/shared/run/leaving.js';
+
+const context = {};
+eraseFrom(context, (text) => text.replaceAll('sk-secret', '***'));
+
+test('an error and its cause lose the secret, whatever else they hold', () => {
+	const cause = new Error('sk-secret was refused');
+	const error = Object.assign(new Error('failed with sk-secret', { cause }), {
+		description: 'sk-secret',
+		context: { data: { response: 'sk-secret' } },
+	});
+	Object.defineProperty(error, 'code', { value: 'sk', writable: false });
+	Object.assign(cause, { cause: error, config: { error } });
+	expect(leavingError(context, error)).toBe(error);
+	const { message, description, stack } = error;
+	expect(
+		[message, description, error.context, stack, cause.message, cause.stack].join(),
+	).not.toContain('sk-secret');
+});
+
+test('what is no error stays as it is', () => {
+	expect(leavingError(context, undefined)).toBeUndefined();
+});
