@@ -12,7 +12,7 @@ function openRun(responseAt: (path: string) => Outcome) {
 	const clock = new FakeClock();
 	const tasks = new TasksOfRun();
 	const paths: string[] = [];
-	const account = { baseUrl: 'https://gateway.example' };
+	const account = { baseUrl: 'https://gateway.example', key: 'sk-0123456789' };
 	const context = { account, clock, hints: new Set<string>() };
 	const poll = async (task: Polled) => {
 		tasks.add(task);
