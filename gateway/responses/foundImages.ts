@@ -95,13 +95,13 @@ const saysImage = (one: Found): boolean =>
  * The images of a finished response that aren't where images usually are: those inside it, by their
  * first bytes; else the only address that says it is an image, or several in the same place.
  *
- * @param places where its addresses must be, if it has places for images
  * @param isOwn whether an address is the task's, or the request has sent it
+ * @param places where its addresses must be, if it has places for images
  */
 export function imagesAnywhere(
 	body: JsonObject,
-	places: unknown[] | undefined,
 	isOwn: (url: string) => boolean,
+	places?: unknown[],
 ): string[] {
 	const found = foundIn(body).filter(({ url }) => !isOwn(url));
 	const inside = found.filter((one) => isInside(one) && !PLACEHOLDER.test(one.place));

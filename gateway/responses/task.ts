@@ -166,7 +166,7 @@ function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolea
 	const called = listed(readImages(body, WITH_OPEN));
 	if (called.length > 0) return called;
 	const isOther = (url: string): boolean => isAddressOf(task, url) || isSent(url);
-	return imagesAnywhere(body, placesIn(body), isOther).map((url) => ({ url }));
+	return imagesAnywhere(body, isOther, placesIn(body)).map((url) => ({ url }));
 }
 
 /** Whether a response has nothing by which a task could be polled, and reports no error. */

@@ -1,5 +1,5 @@
 /** The images of a finished response in places that nobody knows. */
-import { addressesSent } from '../../../gateway/protocol/requestPlan.js';
+import { addressesSent, type RequestPlan } from '../../../gateway/protocol/requestPlan.js';
 import { readPaidResponse } from '../../../gateway/responses/paidResponse.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
@@ -189,6 +189,15 @@ test('addresses that were sent are the same in another spelling', () => {
 	}
 });
 
+const PLAN: RequestPlan = {
+	call: 'sync',
+	method: 'POST',
+	path: '/v1/images/generations',
+	query: {},
+	headers: {},
+	paid: true,
+};
+
 test.each<[string, unknown]>([
 	['image', [U]],
 	['image_prompt', [U]],
@@ -202,9 +211,9 @@ test.each<[string, unknown]>([
 ])('an address in the field %s of a request is that of a source: %j', (name, sent) => {
 	for (const value of [U, `as ${U} shows`]) {
 		const body = { model: 'm', inputs: { [name]: value } };
-		expect(addressesSent({ method: 'POST', path: '/v1/x', body })).toEqual(sent);
+		expect(addressesSent({ ...PLAN, body })).toEqual(sent);
 		const form = { fields: [[name, value]] as Array<[string, string]>, files: [] };
-		expect(addressesSent({ method: 'POST', path: '/v1/x', form })).toEqual(sent);
+		expect(addressesSent({ ...PLAN, form })).toEqual(sent);
 	}
 });
 
