@@ -43,6 +43,7 @@ test.each<[string, object, string[]]>([
 	['the same inside', { ...READY, output: { image_url: V, image_urls: [] } }, [V]],
 	['a file beside an avatar', { images: [{ file: U, user: { avatar: `${V}.png` } }] }, [U]],
 	['a file beside itself', { images: [{ file: U, self: V }] }, [U]],
+	['a file beside its page', { images: [{ file: V, html_url: U, permalink: W }] }, [V]],
 	['a file beside a link', { images: [{ file: U, media: V, link: V }] }, [U]],
 	['a file beside a logo', { photo: U, provider_logo: `${V}.png`, logo: { url: V } }, [U]],
 	['a source in its object', { input_object: { url: U }, output_objects: [{ tmp_url: V }] }, [V]],
