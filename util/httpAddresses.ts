@@ -10,18 +10,32 @@ const MOST_ADDRESSES = 100;
 /** The deepest level of a value that is searched. */
 const DEEPEST = 50;
 
-/** The http addresses in the texts of a JSON value, each once. */
-export function addressesIn(value: unknown, most = MOST_ADDRESSES): string[] {
+/** Names of what is no source in a request: its prompt, and where its result is to be put. */
+const NO_SOURCE =
+	/^(negative_?)?prompts?$|^text$|output|result|upload(?!ed)|(^|_)put|save|destination|webhook|callback/i;
+
+/** The http addresses in the fields of a request that may be those of its images, each once. */
+export const sourcesIn = (fields: unknown): string[] =>
+	addressesIn(fields, MOST_ADDRESSES, NO_SOURCE);
+
+/** The http addresses in the texts of a JSON value, each once, but for the fields of some names. */
+function addressesIn(value: unknown, most: number, unread?: RegExp): string[] {
 	const found = new Set<string>();
-	search(value, found, most, 0);
+	search(value, found, most, 0, unread);
 	return [...found];
 }
 
-function search(value: unknown, found: Set<string>, most: number, depth: number): void {
+function search(
+	value: unknown,
+	found: Set<string>,
+	most: number,
+	depth: number,
+	unread?: RegExp,
+): void {
 	if (found.size >= most || depth > DEEPEST) return;
-	if (Array.isArray(value)) value.forEach((entry) => search(entry, found, most, depth + 1));
-	if (isJsonObject(value)) {
-		Object.values(value).forEach((field) => search(field, found, most, depth + 1));
+	const inside = Array.isArray(value) || isJsonObject(value) ? Object.entries(value) : [];
+	for (const [name, field] of inside) {
+		if (unread?.test(name) !== true) search(field, found, most, depth + 1, unread);
 	}
 	if (typeof value !== 'string') return;
 	for (const address of addressesOf(value.slice(0, LONGEST_TEXT).trim())) {

@@ -19,7 +19,10 @@ const FORMATS: Array<[mimeType: string, start: RegExp]> = [
 	['image/jxl', /^\0\0\0\fJXL \r\n\x87\n/],
 	['image/x-icon', /^\0\0[^\0]\0[^\0]\0/],
 	// Before its root are only declarations and comments. A web page is no image, whatever it draws.
-	['image/svg+xml', /^(\xef\xbb\xbf)?\s*(<[?!](?!doctype html)[^<]*)*<([\w.-]{1,100}:)?svg[\s>/]/i],
+	[
+		'image/svg+xml',
+		/^(\xef\xbb\xbf)?\s*((<!--([^-]|-(?!->))*-->|<[?!](?!--|doctype html))[^<]*)*<([\w.-]{1,100}:)?svg[\s>/]/i,
+	],
 ];
 
 /** The MIME type of an image by its first bytes (4096 for SVG); undefined for other files. */

@@ -1,6 +1,6 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../../util/json';
 import { GatewayError, type Problem } from './gatewayError';
-import { addressesIn } from '../../util/httpAddresses';
+import { sourcesIn } from '../../util/httpAddresses';
 import type { AsyncFlag, Credential } from './credential';
 import type { ApiAddress } from './url';
 
@@ -232,10 +232,11 @@ function fieldText(value: unknown): string | undefined {
 	return text.startsWith('"') ? (JSON.parse(text) as string) : text;
 }
 
-/** The addresses that a request sends; undefined without any. */
+/** The addresses that a request sends as its images; undefined without any. */
 export function addressesSent({ body, form, inline }: RequestPlan): string[] | undefined {
 	const files = [form, inline].flatMap((part) => part?.files.map(({ url }) => url) ?? []);
-	const sent = addressesIn([body, form?.fields, files]);
+	const fields = form?.fields.map(([name, value]) => ({ [name]: value }));
+	const sent = sourcesIn([body, fields, files]);
 	return sent.length === 0 ? undefined : sent;
 }
 

@@ -5,6 +5,8 @@ import { LONGEST_ADDRESS } from '../protocol/url';
 /** An address or an image in Base64 that stands somewhere in a response. */
 interface Found {
 	url: string;
+	/** The name of its field, in words; an entry of a list has that of its list. */
+	name: string;
 	/** The names of the fields that lead to it; the entries of a list have the same one. */
 	place: string;
 }
@@ -16,22 +18,27 @@ const DEEPEST = 20;
 
 /** Names of objects and lists that aren't about the result, in words. */
 const NO_RESULT =
-	/^(_?links|inputs?|sources?|request|params|parameters|webhooks?|errors?)$|preview|partial|progress|thumb/;
+	/^_?links$|(^|_)(inputs?|sources?|requests?|params|parameters|webhooks?|errors?)(_|$)|preview|partial|progress|thumb/;
 
 /** Names of addresses that aren't the result: previews, the source of an edit, and the task. */
 const NO_IMAGE =
 	/(^|_)(previews?|partial|progress|thumb(nail)?s?|input|source|init|reference|mask|prompt|webhook|callback|poll|polling|status|query|task|cancel)(_|$)|^original_/;
 
+/** Names of pages, and of pictures that are no result, on the way to an address or of it itself. */
+const NO_ADDRESS =
+	/[._](docs?|documentation|help|support|errors?|terms|polic(y|ies)|privacy|home(page)?|dashboard|profile|users?|authors?|logos?|(fav)?icons?|avatars?|self|annotations?|citations?|grounding)(?=[._]|$)|[._](job|request|get|stream|next|info|learn|html|permalink|more|see|pages?|messages?|details?|description)(_[^.]*)?$/;
+
 /** Names of the address of a result that is no image itself, unless it ends like one. */
 const RESULT_ADDRESS = /^(response|result)_url$/;
 const IMAGE_FILE = /\.(png|jpe?g|webp|gif|avif|svg)([?#]|$)/i;
 
-/** What the names that lead to an image say, where its address doesn't end like one. */
+/** What the name of an address says: that it is an image, or that it is any file. */
 const IMAGE_NAME =
-	/imag|img|pict|photo|sample|generated|asset|media|output|result|artifact|download/;
+	/imag|img|pict|photo|sample|generated|asset|media|output|result|artifact|download|render/;
+const FILE_NAME = /(^|_)(ur[il]|src|href|link|file|cdn|path|final)s?(_|$)|ur[il]s?$/;
 
-/** In characters: an image that stands inside beside an address is a placeholder if it isn't longer. */
-const LONGEST_PLACEHOLDER = 8000;
+/** Names of a small image that stands inside a response in place of the one at an address. */
+const PLACEHOLDER = /lqip|placeholder|[._]blur(hash)?(?=[._]|$)/;
 
 /** A name in words: `sampleUrl` is `sample_url`. */
 const inWords = (name: string): string =>
@@ -43,12 +50,14 @@ const inWords = (name: string): string =>
 
 /** Everything in a response that may be an image of its result, in any field. */
 function foundIn(body: unknown): Found[] {
-	const found = new Map<string, string>();
+	const found = new Map<string, Found>();
 	const search = (value: unknown, name: string, place: string, depth: number): void => {
 		if (depth > DEEPEST || found.size >= MOST_FOUND) return;
 		if (typeof value === 'string') {
 			const url = isImageName(name, value) ? imageUrl(value, 'alone') : undefined;
-			if (url !== undefined && isAddress(url) && !found.has(url)) found.set(url, place);
+			if (url !== undefined && isAddress(url) && !found.has(url)) {
+				found.set(url, { url, name, place });
+			}
 		} else if (Array.isArray(value)) {
 			for (const entry of value) search(entry, name, place, depth + 1);
 		} else if (isJsonObject(value)) {
@@ -61,7 +70,7 @@ function foundIn(body: unknown): Found[] {
 		}
 	};
 	search(body, '', '', 0);
-	return [...found].map(([url, place]) => ({ url, place }));
+	return [...found.values()];
 }
 
 const isImageName = (name: string, value: string): boolean =>
@@ -74,24 +83,36 @@ const isAddress = (url: string): boolean =>
 
 const isInside = ({ url }: Found): boolean => url.startsWith('data:');
 
+const isAway = (one: Found): boolean => !isInside(one) && !NO_ADDRESS.test(one.place);
+
+const isFile = ({ url }: Found): boolean => IMAGE_FILE.test(url);
+const saysFile = ({ name }: Found): boolean => FILE_NAME.test(name);
+/** The file in an object that is called an image is one; a page there isn't. */
 const saysImage = (one: Found): boolean =>
-	!isInside(one) && (IMAGE_NAME.test(one.place) || IMAGE_FILE.test(one.url));
+	isFile(one) || IMAGE_NAME.test(saysFile(one) ? one.place : one.name);
 
 /**
- * The images of a finished response whose places nobody knows: the only address that says it is an
- * image, or several in the same place; else those inside it, by their first bytes.
+ * The images of a finished response that aren't where images usually are: those inside it, by their
+ * first bytes; else the only address that says it is an image, or several in the same place.
  *
  * @param isOwn whether an address is the task's, or the request has sent it
+ * @param places where its addresses must be, if it has places for images
  */
-export function imagesAnywhere(body: JsonObject, isOwn: (url: string) => boolean): string[] {
+export function imagesAnywhere(
+	body: JsonObject,
+	isOwn: (url: string) => boolean,
+	places?: unknown[],
+): string[] {
 	const found = foundIn(body).filter(({ url }) => !isOwn(url));
-	const inside = found.filter(isInside);
-	const addresses = found.filter(saysImage);
-	const [first] = addresses;
-	const isOnePlace = first !== undefined && addresses.every(({ place }) => place === first.place);
-	const isPlaceholder = ({ url }: Found): boolean => url.length <= LONGEST_PLACEHOLDER;
-	if (inside.length > 0 && !(isOnePlace && inside.every(isPlaceholder))) return urlsOf(inside);
-	return isOnePlace ? urlsOf(addresses) : [];
+	const inside = found.filter((one) => isInside(one) && !PLACEHOLDER.test(one.place));
+	if (inside.length > 0) return urlsOf(inside);
+	const addresses = foundIn(places ?? body).filter((one) => isAway(one) && !isOwn(one.url));
+	// Among others, the source of an edit may end like an image too.
+	const surest = places === undefined ? [] : addresses.filter(isFile);
+	const groups = [surest, addresses.filter(saysImage), addresses.filter(saysFile)];
+	const [first, ...others] = groups.find((group) => group.length > 0) ?? [];
+	const isOnePlace = others.every(({ place }) => place === first?.place);
+	return isOnePlace ? urlsOf(addresses.filter(({ place }) => place === first?.place)) : [];
 }
 
 const urlsOf = (found: Found[]): string[] => found.map(({ url }) => url);
@@ -102,4 +123,4 @@ export const addressesIn = (body: JsonObject): string[] =>
 
 /** Whether there is an address in an object that says it is an image. */
 export const hasImageAddress = (value: unknown): boolean =>
-	isJsonObject(value) && foundIn(value).some(saysImage);
+	isJsonObject(value) && foundIn(value).some((one) => isAway(one) && saysImage(one));

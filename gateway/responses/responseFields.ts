@@ -72,6 +72,15 @@ const ADDRESS_HEADERS = ['location', 'operation-location'];
 
 /** Where a response may have its images. */
 const PLACES = [...FIELDS.images, ...FIELDS.chat];
+/** Lists that are only for images, and the address that may stand beside a list of more. */
+const { IMAGE_LISTS, ONE_ADDRESS, ADDRESSES } = inAllSpellings({
+	IMAGE_LISTS: [
+		...['data', 'images', 'image_urls', 'result_urls', 'output_images', 'image_result'],
+		...['artifacts', 'results', 'result', 'outputs', 'output'],
+	],
+	ONE_ADDRESS: ['image_url'],
+	ADDRESSES: ['image_urls'],
+});
 const ALL_IDS = [...FIELDS.taskId, ...FIELDS.id];
 /** Objects around a task; those around its result can also be around a task. */
 const { AROUND_TASK } = inAllSpellings({ AROUND_TASK: ['data', 'task', 'tasks', 'job'] });
@@ -316,8 +325,8 @@ function imagesInside(
 	);
 	if (listed !== undefined) return listed;
 	// Then an address beside it may be that of an edit's source, or of the task.
-	if (placesIn(object) !== undefined || lists.some(hasImageAddress)) return [];
-	const named = firstOf(valuesAt(object, FIELDS.imageUrl), (value) =>
+	const isElsewhere = placesIn(object) !== undefined || lists.some(hasImageAddress);
+	const named = firstOf(isElsewhere ? [] : valuesAt(object, FIELDS.imageUrl), (value) =>
 		unlessEmpty(imagesAt(value, details, depth, 'named', counted)),
 	);
 	const bytes = bytesUrl(textAt(object, FIELDS.inline));
@@ -331,21 +340,24 @@ function imagesInside(
 	return (named ?? []).filter(({ url }) => isResult || isImageData(url));
 }
 
-/** Whether a value is a list of images, or an object for them that is empty. */
-const isPlace = (value: unknown): boolean =>
-	Array.isArray(value) || (isJsonObject(value) && Object.keys(value).length === 0);
-
 /**
- * The lists of a response in which its images must be, the innermost of each; empty ones for objects that
- * are empty. Undefined without any: then they may be anywhere.
+ * The lists of a response in which the addresses of its images must be, the innermost of each; undefined
+ * without any: then they may be anywhere.
  */
 export function placesIn(body: JsonObject, depth = 0): unknown[] | undefined {
 	if (depth > DEEPEST) return undefined;
 	const inside = (value: unknown): unknown =>
 		isJsonObject(value) ? (placesIn(value, depth + 1) ?? value) : value;
-	const lists = valuesAt(body, PLACES).flatMap((value) => {
-		if (isPlace(value)) return [Object.values(value as object).map(inside)];
-		return isJsonObject(value) ? (placesIn(value, depth + 1) ?? []) : [];
+	// Midjourney and PiAPI have an empty list beside the address of the one image.
+	const isSingle = textAt(body, ONE_ADDRESS) !== undefined;
+	const lists = PLACES.flatMap((name) => {
+		const value = body[name];
+		const isList = Array.isArray(value) && IMAGE_LISTS.includes(name);
+		const isEmptyPlural = isSingle && isList && value.length === 0 && ADDRESSES.includes(name);
+		if (isList && !isEmptyPlural) return [value.map(inside)];
+		return [value].flat().flatMap((inner) => {
+			return isJsonObject(inner) ? (placesIn(inner, depth + 1) ?? []) : [];
+		});
 	});
 	return unlessEmpty(lists);
 }

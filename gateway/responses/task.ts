@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../util/json';
+import { parseUrl } from '../../util/parseUrl';
 import { firstText, quote } from '../../util/text';
 import { readBill } from './cost';
 import { reasonIn } from './errorBody';
@@ -155,7 +156,7 @@ function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolea
 	// A place of images may have the address of the task. Its ID alone may be in that of an image too.
 	const isOfTask = (url: string): boolean =>
 		!url.startsWith('data:') && leadsToTask(url) && isAddressOf(task, url);
-	const isSent = (url = ''): boolean => task.sent?.includes(url) === true;
+	const isSent = sentBy(task);
 	const listed = (images: ImageResult[]): ImageResult[] =>
 		images
 			.filter(({ url }) => !isOfTask(url) && !isSent(url))
@@ -165,9 +166,7 @@ function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolea
 	const called = listed(readImages(body, WITH_OPEN));
 	if (called.length > 0) return called;
 	const isOther = (url: string): boolean => isAddressOf(task, url) || isSent(url);
-	const places = placesIn(body);
-	const searched = places === undefined ? body : { images: places };
-	return imagesAnywhere(searched, isOther).map((url) => ({ url }));
+	return imagesAnywhere(body, isOther, placesIn(body)).map((url) => ({ url }));
 }
 
 /** Whether a response has nothing by which a task could be polled, and reports no error. */
@@ -177,9 +176,8 @@ const isNoTask = (body: JsonObject): boolean =>
 /** The addresses that a response lists as images, and all others that may be some, to be named. */
 export const addressesOfImages = ({ images, response, ...task }: TaskState): string[] => {
 	const listed = images.filter((image) => !isInline(image)).map(({ url }) => url);
-	const others = addressesIn(response).filter(
-		(url) => !isAddressOf(task, url) && task.sent?.includes(url) !== true,
-	);
+	const isSent = sentBy(task);
+	const others = addressesIn(response).filter((url) => !isAddressOf(task, url) && !isSent(url));
 	return [...new Set([...listed, ...others])];
 };
 
@@ -206,6 +204,14 @@ type OwnAddress = Pick<Task, 'taskId' | 'statusUrl' | 'sent'>;
 /** Whether an address is the task's own, and not that of its image. */
 const isAddressOf = ({ taskId, statusUrl }: OwnAddress, url: string): boolean =>
 	url === statusUrl || (taskId !== '' && idOfAddress(url) === taskId);
+
+/** Tells whether an address was in the task's request, in any spelling. */
+function sentBy({ sent = [] }: OwnAddress): (url?: string) => boolean {
+	const hrefs = new Set(sent.map(hrefOf));
+	return (url = '') => hrefs.size > 0 && url.length <= LONGEST_ADDRESS && hrefs.has(hrefOf(url));
+}
+
+const hrefOf = (address: string): string => parseUrl(address)?.href ?? address;
 
 /** Why a task has failed: what is said beside its status, else around it. */
 const reasonOf = (body: JsonObject): string | undefined =>

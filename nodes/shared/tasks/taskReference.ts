@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { deepCopy } from 'n8n-workflow';
 import { type Charged, pathPart, readCharged, statusGroup, type Task } from '../../../gateway';
 import type { Bill } from '../../../util/bill';
-import { addressesIn } from '../../../util/httpAddresses';
+import { sourcesIn } from '../../../util/httpAddresses';
 import {
 	finiteNumber,
 	isJsonObject,
@@ -33,7 +33,7 @@ function readTaskReference(item: ItemParameters): Task {
 	// The item may be that of another task than the one chosen here.
 	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? fields : {};
 	const mentioned = [alsoNamed].flat().flatMap((text) => nonEmptyString(text) ?? []);
-	const sent = addressesIn(parameters);
+	const sent = sourcesIn(parameters);
 	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned, sent };
 }
 

@@ -1,15 +1,15 @@
 /** The images of a finished response in places that nobody knows. */
+import { addressesSent, type RequestPlan } from '../../../gateway/protocol/requestPlan.js';
 import { readPaidResponse } from '../../../gateway/responses/paidResponse.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 
 const U = 'https://a.example/1.png';
 const V = 'https://a.example/2';
+const W = 'https://a.example/3';
 const SOURCE = 'https://a.example/source.png';
 const BYTES = `iVBORw0KGgo${'A'.repeat(120)}`;
 const INSIDE = `data:;base64,${BYTES}`;
-/** Longer than any placeholder. */
-const WHOLE = BYTES + 'A'.repeat(10_000);
 /** As in the Responses API: the call of a tool, not a task. */
 const OPEN = { type: 'image_generation_call', status: 'generating' };
 const READY = { id: 't1', status: 'Ready' };
@@ -32,11 +32,21 @@ test.each<[string, object, string[]]>([
 	['Base64 in a list', { ...READY, image_base64: [BYTES] }, [INSIDE]],
 	['Base64 in a list of a known name', { ...READY, data: { b64_json: [BYTES] } }, [INSIDE]],
 	['Base64 under any name', { predictions: [{ bytesBase64Encoded: BYTES }] }, [INSIDE]],
-	[
-		'Base64 before an address',
-		{ ...READY, picture: U, inlineData: { data: WHOLE } },
-		[`data:;base64,${WHOLE}`],
-	],
+	['Base64 before an address', { ...READY, picture: U, inlineData: { data: BYTES } }, [INSIDE]],
+	['Base64 before a page', { vector: BYTES, groundingMetadata: { web: { uri: U } } }, [INSIDE]],
+	['Base64 beside empty lists', { data: { images: [], image_base64: BYTES } }, [INSIDE]],
+	['the same in a list', { data: { binary_data_base64: [BYTES], image_urls: [] } }, [INSIDE]],
+	['the same of a chat', { choices: [], generated: BYTES }, [INSIDE]],
+	['a placeholder in an object', { photo: V, placeholder: { data: BYTES } }, [V]],
+	['a long placeholder', { images: [{ photo: V, lqip: BYTES + 'A'.repeat(10_000) }] }, [V]],
+	['an empty list of more', { ...READY, imageUrl: V, imageUrls: [] }, [V]],
+	['the same inside', { ...READY, output: { image_url: V, image_urls: [] } }, [V]],
+	['a file beside an avatar', { images: [{ file: U, user: { avatar: `${V}.png` } }] }, [U]],
+	['a file beside itself', { images: [{ file: U, self: V }] }, [U]],
+	['a file beside its page', { images: [{ file: V, html_url: U, permalink: W }] }, [V]],
+	['a file beside a link', { images: [{ file: U, media: V, link: V }] }, [U]],
+	['a file beside a logo', { photo: U, provider_logo: `${V}.png`, logo: { url: V } }, [U]],
+	['a source in its object', { input_object: { url: U }, output_objects: [{ tmp_url: V }] }, [V]],
 	['an address before a placeholder', { ...READY, result: { lqip: INSIDE, picture: V } }, [V]],
 	['the same in a list', { ...READY, data: [{ blur_data_url: INSIDE, src: V }] }, [V]],
 	['one that says it is an image', { ...READY, picture: V, other: `${V}?a` }, [V]],
@@ -44,6 +54,14 @@ test.each<[string, object, string[]]>([
 	['in a place, not beside it', { ...READY, data: [{ link: V }], picture: U }, [V]],
 	['in the inner place', { ...READY, before: U, result: { files: U, results: [{ src: V }] } }, [V]],
 	['the address of a result that ends like an image', { ...READY, result_url: U }, [U]],
+	...[{ tasks: [] }, { job: [] }, { output: {} }, { message: [] }, { content: [] }].map(
+		(other): [string, object, string[]] => [JSON.stringify(other), { ...other, photo: U }, [U]],
+	),
+	...['url', 'uri', 'link', 'href', 'src', 'file_url', 'cdn_url', 's3_url', 'signed_url'].map(
+		(name): [string, object, string[]] => [`the only address, ${name}`, { [name]: V }, [V]],
+	),
+	['the only address in a list', { files: [{ url: V }] }, [V]],
+	['the only text in a list', { renders: [V] }, [V]],
 ])('are found: %s', (_, body, urls) => {
 	expect(urlsOf(body)).toEqual(urls);
 	for (const asynchronous of [true, false]) {
@@ -51,10 +69,44 @@ test.each<[string, object, string[]]>([
 	}
 });
 
+test('a drawing in Base64 may have tags in the comments before it', () => {
+	for (const start of [
+		'<!-- (c) Foo <foo@bar.com> -->',
+		'<?xml version="1.0"?>\n<!-- <a> - -- -->\n',
+	]) {
+		const b64_json = Buffer.from(`${start}<svg xmlns="x"></svg>`).toString('base64');
+		expect(urlsOf({ data: [{ b64_json }] })).toEqual([`data:;base64,${b64_json}`]);
+	}
+});
+
 test.each<[string, object]>([
 	['of two places', { ...READY, picture: U, sample: V }],
 	['of what nothing calls an image', { ...READY, policy: V }],
+	...[
+		'policy',
+		'learn_more',
+		'help',
+		'docs_url',
+		'error_url',
+		'support',
+		'self',
+		'job_url',
+	].flatMap(
+		(name): Array<[string, object]> => [
+			[`of a page, ${name}`, { created: 1, data: [{ status: 'blocked', [name]: V }] }],
+			[`of a page, ${name}, in an object`, { created: 1, output: { [name]: V } }],
+		],
+	),
+	['of a logo', { ...READY, provider_logo: U }],
+	['of a person', { ...READY, user: { avatar: U } }],
+	['of a help page in an object', { ...READY, output: { help: { url: V } } }],
+	['of a citation', { choices: [{ message: { annotations: [{ url_citation: { url: V } }] } }] }],
 	['the source of an edit', { ...READY, source_image: U }],
+	['of what may be its source', { ...READY, ref_image: V, data: { output: { link: W } } }],
+	[
+		'of what may be its source at the top',
+		{ ...READY, image_url: V, data: { output: { link: W } } },
+	],
 	['of what may be one beside the result', { ...READY, image: V, output: { file: U } }],
 	['the request', { ...READY, input: { image: U }, request: { picture: V } }],
 	['a preview', { ...READY, preview: U }],
@@ -66,10 +118,12 @@ test.each<[string, object]>([
 	['while it is open', { id: 't1', status: 'running', picture: U }],
 	['beside an error', { error: { message: 'no' }, picture: U }],
 	['of a task to poll', { id: 't1', picture: U }],
-	...['null', 'a sentence', '<html><svg></svg></html>'].map((text): [string, object] => [
-		`${text} in Base64`,
-		{ ...READY, data: [{ b64_json: Buffer.from(text).toString('base64') }] },
-	]),
+	...['null', 'a sentence', '<!-- <svg> --><html></html>', '<html><svg></svg></html>'].map(
+		(text): [string, object] => [
+			`${text} in Base64`,
+			{ ...READY, data: [{ b64_json: Buffer.from(text).toString('base64') }] },
+		],
+	),
 	['the word null', { ...READY, data: [{ b64_json: 'null' }] }],
 	['Base64 that is no image', { ...READY, picture: 'A'.repeat(5000) }],
 ])('are not taken: %s', (_, body) => {
@@ -88,7 +142,7 @@ const EMPTY: object[] = [
 	{ images: [] },
 	{ data: [] },
 	{ data: { images: [] } },
-	{ result: {} },
+	{ output_images: [] },
 	{ output: { results: [{}] } },
 	{ images: [null] },
 	{ images: [{ url: null }, { b64_json: '' }] },
@@ -127,6 +181,41 @@ test.each<[object, string[]]>([
 	const sent = { taskType: 'edit' as const, asynchronous: false, submittedAt: '', sent: [SOURCE] };
 	const receipt = readPaidResponse({ json: { ...READY, ...body }, headers: {} }, sent);
 	expect(receipt?.images?.map(({ url }) => url) ?? []).toEqual(urls);
+});
+
+test('addresses that were sent are the same in another spelling', () => {
+	const task = { taskId: 't1', sent: ['HTTPS://A.Example/source.png', 'https://a.example'] };
+	for (const image of [SOURCE, 'https://a.example/./source.png', 'https://A.example/']) {
+		expect(readTaskState(task, { ...READY, image }).images).toEqual([]);
+	}
+});
+
+const PLAN: RequestPlan = {
+	call: 'sync',
+	method: 'POST',
+	path: '/v1/images/generations',
+	query: {},
+	headers: {},
+	paid: true,
+};
+
+test.each<[string, unknown]>([
+	['image', [U]],
+	['image_prompt', [U]],
+	['target_image', [U]],
+	['prompt', undefined],
+	['negative_prompt', undefined],
+	['output_url', undefined],
+	['uploadUrl', undefined],
+	['s3_result_url', undefined],
+	['webhook', undefined],
+])('an address in the field %s of a request is that of a source: %j', (name, sent) => {
+	for (const value of [U, `as ${U} shows`]) {
+		const body = { model: 'm', inputs: { [name]: value } };
+		expect(addressesSent({ ...PLAN, body })).toEqual(sent);
+		const form = { fields: [[name, value]] as Array<[string, string]>, files: [] };
+		expect(addressesSent({ ...PLAN, form })).toEqual(sent);
+	}
 });
 
 test.each<[string, object, string]>([
