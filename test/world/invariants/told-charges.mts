@@ -34,9 +34,10 @@ function ofMaker(played: Played, step: Step, { node, input, outputs, to }: NodeR
 	const { flow } = step;
 	if (!costs(flow) || flow.as === 'loop') return [];
 	const actions = historyOf(played, step).map(({ number }) => number);
-	const isAnew = ({ toldFailed }: Charge): boolean => flow.as === 'back' && toldFailed === true;
+	// A failed task that has come back is submitted anew.
+	const isOver = ({ toldFailed }: Charge): boolean => flow.as === 'back' && toldFailed === true;
 	const charges = played.service.books.charges.filter(
-		(one) => actions.includes(one.step) && one.at <= to && !isAnew(one),
+		(one) => actions.includes(one.step) && one.at <= to,
 	);
 	const items = outputs.flat();
 	return input.flatMap(({ json }, place): string[] => {
@@ -45,7 +46,7 @@ function ofMaker(played: Played, step: Step, { node, input, outputs, to }: NodeR
 		const { charged } = toldBy(failed);
 		const key = wantedBy(step, json);
 		const same = step.input.filter((other) => wantedBy(step, other) === key).length;
-		const own = charges.filter((charge) => keyOf(charge) === key);
+		const own = charges.filter((charge) => keyOf(charge) === key && !isOver(charge));
 		const ofPrompt = charges.filter(({ prompt }) => prompt.startsWith(String(json.prompt)));
 		if (charged === undefined)
 			return [`${node}, item ${place}: its error says nothing of a charge`];

@@ -199,6 +199,7 @@ const shift: fc.Arbitrary<Shift> = record<Shift>({
 });
 
 const back: fc.Arbitrary<Back> = record<Back>({
+	cause: fc.constantFrom('none', 'refused', 'lost', 'taskFails', 'tooSlow', 'noImage'),
 	rounds: fc.integer({ min: 1, max: 6 }),
 	waitsOnWay: fc.boolean(),
 });

@@ -91,6 +91,8 @@ export interface Shift {
 
 /** What has failed comes back to the node that has sent it. */
 export interface Back {
+	/** Why something fails, beside what is planned. */
+	cause: 'none' | 'refused' | 'lost' | 'taskFails' | 'tooSlow' | 'noImage';
 	rounds: number;
 	waitsOnWay: boolean;
 }
