@@ -37,7 +37,7 @@ function ofMaker(played: Played, step: Step, { node, input, outputs, to }: NodeR
 	// A failed task that has come back is submitted anew.
 	const isOver = ({ toldFailed }: Charge): boolean => flow.as === 'back' && toldFailed === true;
 	const charges = played.service.books.charges.filter(
-		(one) => actions.includes(one.step) && one.at <= to,
+		(one) => actions.includes(one.step) && one.at < to,
 	);
 	const items = outputs.flat();
 	return input.flatMap(({ json }, place): string[] => {
