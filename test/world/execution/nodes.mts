@@ -56,6 +56,15 @@ async function again(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	return notes.rounds <= rounds ? [asItems(listOf(this, 'items'))] : [[]];
 }
 
+/** Hands failed items back, so many times; each with its file, which failed items don't keep. */
+async function back(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const notes = this.getContext('node') as { rounds?: number };
+	notes.rounds = (notes.rounds ?? 0) + 1;
+	const rounds = Number(this.getNodeParameter('rounds', 0));
+	const items = this.getInputData().map(({ json }) => json);
+	return [notes.rounds <= rounds ? asItems(items) : []];
+}
+
 /** What became of a call of the tool. */
 export type ToolCall = {
 	args: IDataObject;
@@ -156,6 +165,7 @@ async function answerOf(tool: Tool, args: IDataObject): Promise<Answer> {
 export const worldNodes: Record<string, BuiltInNode> = {
 	'world.give': node('give', give, [], ['main'], ['items']),
 	'world.again': node('again', again, ['main'], ['main'], ['items', 'rounds']),
+	'world.back': node('back', back, ['main'], ['main'], ['rounds']),
 	'world.agent': node(
 		'agent',
 		agent,

@@ -16,7 +16,7 @@ export interface Stage {
 	engine: Engine;
 	service: Service;
 	workflow: WorkflowJson;
-	/** What is retried. */
+	/** What is retried; also a run may begin with what n8n has stored before it. */
 	earlier?: RunResult;
 }
 

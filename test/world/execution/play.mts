@@ -32,10 +32,14 @@ export async function play(world: World, engine: Engine): Promise<Played> {
 	unhandled.length = 0;
 	const scene = openScene(world, engine, worlds);
 	for (const [number, action] of world.actions.entries()) {
-		if (action.kind === 'next') clock.now += 1000 * (action.pause ?? 0);
+		const isAfterCrash = scene.steps.at(-1)?.ended === 'crashed';
+		// Who waits for a crash may wait in vain.
+		if (action.kind === 'retryCrashed' && !isAfterCrash) continue;
+		if (isAfterCrash && action.kind !== 'retryCrashed') break;
+		if (action.kind === 'next' || isAfterCrash) clock.now += 1000 * (action.pause ?? 0);
 		else if (number > 0 && !canGoOn(scene)) break;
-		await perform(...nextAct(scene));
-		if (scene.steps.at(-1)?.ended !== 'done') break;
+		await perform(...nextAct(scene, action));
+		if (!['done', 'crashed'].includes(scene.steps.at(-1)!.ended)) break;
 	}
 	const { service, input, steps } = scene;
 	const problems = steps.flatMap(({ problem }) => problem ?? []);

@@ -1,5 +1,6 @@
 /** Where the actions of a world are set: its gateway, its credential, and what has happened so far. */
-import type { Action, Flow, World } from '../plan/world.mjs';
+import { rowsAfter } from '../plan/special/shifted-rows.mjs';
+import type { Action, Flow, PlannedItem, World } from '../plan/world.mjs';
 import { seeded } from '../../../simulator/seed.mjs';
 import { keyFor } from '../service/accounts-of-world.mjs';
 import { Service } from '../service/service.mjs';
@@ -7,6 +8,7 @@ import { clock } from '../time/take-over.mjs';
 import type { Engine } from './engine.mjs';
 import type { Stage } from './perform.mjs';
 import type { Step } from './step.mjs';
+import { storedStart } from './stored-start.mjs';
 import { isTool, workflowFor, type Input } from './workflow.mjs';
 import { wire } from '../wire/in-process.mjs';
 
@@ -38,22 +40,25 @@ export function openScene(world: World, engine: Engine, number: number): Scene {
 	Object.assign(credential, flow.options, { baseUrl, gatewaySettings: true, ...own });
 	if (world.service.keys !== 'none') credential.idempotencyHeader = 'Idempotency-Key';
 	if (flow.isListedApart) credential.mediaUrl = wire.foreignOrigin;
-	const input = inputFor(world, service, wire.foreignOrigin);
+	const input = inputFor(flow, flow.items, service);
 	return { world, engine, service, input, flow, steps: [], id: `workflow-${number}`, credential };
 }
 
 /** The next action of a scene, ready to be performed. */
-export function nextAct(scene: Scene): [Step, Stage] {
-	const { world, engine, service, input, steps, id, credential } = scene;
+export function nextAct(scene: Scene, action: Action): [Step, Stage] {
+	const { world, engine, service, steps, id, credential } = scene;
 	const earlier = steps.at(-1)?.result;
 	const number = steps.length;
-	const action = world.actions[number]!;
 	service.books.step = number;
 	const changed = afterEdit(scene.flow, action);
 	// What cannot be changed in this flow leaves the prompt.
 	const edited = changed === undefined ? ` edited ${number}` : (steps.at(-1)?.edited ?? '');
 	const flow = changed ?? scene.flow;
 	scene.flow = flow;
+	if (action.kind === 'retryCrashed' && world.shift !== undefined) {
+		scene.input = inputFor(flow, rowsAfter(flow.items, world.shift), service);
+	}
+	const { input } = scene;
 	credential.apiKey = keyFor(flow);
 	const made = workflowFor(flow, input, edited);
 	const workflow = { ...made, id };
@@ -61,6 +66,7 @@ export function nextAct(scene: Scene): [Step, Stage] {
 		number,
 		action,
 		flow,
+		input,
 		edited,
 		ended: 'done',
 		startedAt: clock.now,
@@ -74,7 +80,10 @@ export function nextAct(scene: Scene): [Step, Stage] {
 	};
 	steps.push(step);
 	const retried = action.kind === 'next' ? undefined : earlier;
-	return [step, { world, engine, service, workflow, earlier: retried }];
+	// What n8n has stored before the first node is all that a crash leaves of an execution.
+	const isFromStart = world.shift !== undefined && ['run', 'retryCrashed'].includes(action.kind);
+	const from = isFromStart ? storedStart(workflow, id) : retried;
+	return [step, { world, engine, service, workflow, earlier: from }];
 }
 
 /** The flow as it is after what a person has changed before an action. */
@@ -102,10 +111,10 @@ function afterEdit(flow: Flow, { kind, edit }: Action): Flow | undefined {
 const LONG_AGO_MS = 100_000;
 
 /** The items that enter: prompts, or tasks that were submitted before. */
-function inputFor({ flow }: World, service: Service, foreignOrigin: string): Input {
-	const sources = `${foreignOrigin}/sources/`;
+function inputFor(flow: Flow, rows: PlannedItem[], service: Service): Input {
+	const sources = `${wire.foreignOrigin}/sources/`;
 	const account = `account ${flow.account + 1}`;
-	return flow.items.map(({ prompt, n, kind, file }) => {
+	return rows.map(({ prompt, n, kind, file }) => {
 		if (flow.make !== 'nothing') return isTool(flow) ? { prompt } : { prompt, n, file, sources };
 		// Whoever does not say when a task was submitted cannot expect that a 404 passes. An agent doesn't.
 		const isKnown = n > 1 && !isTool(flow);

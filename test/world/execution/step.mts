@@ -13,6 +13,8 @@ export interface Step {
 	edited: string;
 	/** As it is in this action. */
 	flow: Flow;
+	/** What entered. */
+	input: Input;
 	/** Not there if the process was killed, or never came to an end. */
 	result?: RunResult;
 	ended: 'done' | 'stopped' | 'crashed' | 'suspended' | Exclude<Ended, 'done'> | 'tooManyRequests';

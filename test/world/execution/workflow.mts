@@ -8,6 +8,8 @@ import type { Flow } from '../plan/world.mjs';
 export const MAKE = 'Make';
 export const COLLECT = 'Collect';
 export const AGENT = 'Agent';
+/** Image Wait, where what has failed passes it on its way back. */
+export const ON_WAY = 'On its way';
 
 const PACKAGE = 'n8n-nodes-media-gateway';
 const TYPES = {
@@ -53,6 +55,7 @@ export function workflowFor(flow: Flow, input: Input, edited: string): WorkflowJ
 		const next = names[index + 1];
 		connections[name] = { main: [next === undefined ? [] : to(next)] };
 	});
+	if (flow.as === 'back') wireBack(flow, nodes, connections);
 	if (flow.as === 'loop') {
 		const rounds = { items: JSON.stringify(input), rounds: flow.rounds };
 		nodes.push({ name: 'Again', type: 'world.again', parameters: rounds as never });
@@ -62,6 +65,19 @@ export function workflowFor(flow: Flow, input: Input, edited: string): WorkflowJ
 		connections.Again = { main: [to(names[0]!)] };
 	}
 	return { nodes, connections, settings: { saveExecutionProgress: flow.savesProgress } };
+}
+
+/** Leads what has failed back to the node that has sent it, there perhaps by an Image Wait. */
+function wireBack(flow: Flow, nodes: Node[], connections: N8n.IConnections): void {
+	const names = nodesOf(flow);
+	nodes.push({ name: 'Again', type: 'world.back', parameters: { rounds: flow.rounds } });
+	if (flow.waitsOnWay === true) {
+		nodes.push({ ...packageNode({ ...flow, collect: 'imageWait' }, COLLECT, ''), name: ON_WAY });
+		connections[ON_WAY] = { main: [[], to('Again')] };
+	}
+	const way = to(flow.waitsOnWay === true ? ON_WAY : 'Again');
+	for (const name of names) connections[name] = { main: [connections[name]!.main[0]!, way] };
+	connections.Again = { main: [to(MAKE)] };
 }
 
 function toolWorkflow(flow: Flow, input: Input, edited: string): WorkflowJson {

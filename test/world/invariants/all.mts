@@ -5,6 +5,8 @@ import type { Breach } from './evidence.mjs';
 import { money } from './money.mjs';
 import { afterwards, secrets } from './order.mjs';
 import { toldCharges } from './told-charges.mjs';
+import { broughtBack } from './brought-back.mjs';
+import { shiftedRows } from './shifted-rows.mjs';
 import { output } from './output.mjs';
 import { waiting } from './waiting.mjs';
 
@@ -13,6 +15,8 @@ export type { Breach } from './evidence.mjs';
 export function breachesOf(played: Played): Breach[] {
 	return [
 		...money(played),
+		...shiftedRows(played),
+		...broughtBack(played),
 		...toldCharges(played),
 		...output(played),
 		...waiting(played),

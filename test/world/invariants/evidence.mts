@@ -1,5 +1,6 @@
 /** What an action has left behind: items, errors, and the words in them. */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { RunResult } from '../../../harness/engine/host.mjs';
 import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
@@ -22,6 +23,9 @@ export interface NodeRun {
 	error?: unknown;
 	/** The items that entered. */
 	input: Item[];
+	/** From when to when, in milliseconds since 1970. */
+	from: number;
+	to: number;
 }
 
 /** Whether an action goes on where another one has failed. */
@@ -38,27 +42,25 @@ export function historyOf({ steps }: Played, { number }: Step): Step[] {
 export function runsOf(step: Step, earlier?: Step): NodeRun[] {
 	const { result, flow } = step;
 	if (result === undefined || isTool(flow)) return [];
-	return nodesOf(flow).flatMap((node, place) => {
-		const from = nodesOf(flow)[place - 1];
+	return nodesOf(flow).flatMap((node) => {
 		const tasks = result.runData[node] ?? [];
 		const before =
 			(isRetry(step) ? earlier : undefined)?.result?.runData[node]?.filter(({ error }) => !error)
 				.length ?? 0;
 		return tasks.flatMap((task, run): NodeRun[] => {
 			if (run < before) return [];
-			const input =
-				from === undefined
-					? givenItems(step, run)
-					: (result.runData[from]?.[run]?.data?.main?.[0] ?? []);
+			const input = inputOf(result, task);
 			const outputs = (task.data?.main ?? []).map((items) => items ?? []);
-			return [{ node, run, outputs, error: task.error, input }];
+			const from = task.startTime;
+			const to = from + task.executionTime;
+			return [{ node, run, outputs, error: task.error, input, from, to }];
 		});
 	});
 }
 
-function givenItems({ result }: Step, run: number): Item[] {
-	const given = result?.runData[run === 0 ? 'Give' : 'Again'];
-	return given?.[run === 0 ? 0 : run - 1]?.data?.main?.[0] ?? [];
+function inputOf({ runData }: RunResult, { source: [from] }: N8n.ITaskData): Item[] {
+	const { previousNode = '', previousNodeRun = 0, previousNodeOutput = 0 } = from ?? {};
+	return runData[previousNode]?.[previousNodeRun]?.data?.main?.[previousNodeOutput] ?? [];
 }
 
 /** The calls that an agent has made of its tool. */
@@ -85,6 +87,19 @@ export function shownBy(step: Step): string {
 	texts.set(step, text);
 	return text;
 }
+
+/** What a failed item that has come back says of itself. */
+export interface Brought {
+	charged?: string;
+	outcome?: unknown;
+	status?: unknown;
+	taskId?: unknown;
+	url?: unknown;
+	prompt?: unknown;
+}
+
+export const broughtBy = ({ json }: Item): Brought | undefined =>
+	json.error === undefined ? undefined : (json.details as Brought | undefined);
 
 /** Whether an item stands for one that failed; Image Task reports failed tasks as successes of its own. */
 export const isFailed = ({ json }: Item): boolean =>

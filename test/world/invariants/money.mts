@@ -20,17 +20,21 @@ export function money(played: Played): Breach[] {
 	]);
 }
 
-function counted(keys: string[]): Map<string, number> {
+export function counted(keys: string[]): Map<string, number> {
 	const counts = new Map<string, number>();
 	for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
 	return counts;
 }
 
 /** How often each thing was deliberately asked for in an action. */
-function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): Map<string, number> {
+export function asks(
+	played: Played,
+	step: Step,
+	nameOf: typeof wantedBy = wantedBy,
+): Map<string, number> {
 	const { flow } = step;
 	if (!costs(flow)) return new Map();
-	const once = played.input.map((item) => nameOf(step, item));
+	const once = step.input.map((item) => nameOf(step, item));
 	const times = (rounds: number): Map<string, number> =>
 		counted(Array.from({ length: Math.max(0, rounds) }, () => once).flat());
 	const earlier = played.steps[step.number - 1];
@@ -45,7 +49,7 @@ function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): M
 }
 
 /** Retry On Fail sends a message of unknown outcome again: a person has said so. */
-const resendsUnknown = ({ flow: { make, tries } }: Step): boolean =>
+export const resendsUnknown = ({ flow: { make, tries } }: Step): boolean =>
 	make === 'message' && tries > 1;
 
 /** Whether a gateway is told the key of a payment, and charges it anew all the same. */
@@ -56,7 +60,7 @@ function twice(played: Played, step: Step): Breach[] {
 	if (chargesAgain(played)) return [];
 	const isOnce = played.world.service.keys === 'honored';
 	const charges = played.service.books.charges
-		.filter((charge) => charge.step === step.number)
+		.filter((charge) => charge.step === step.number && !mayBeAnew(step, charge))
 		// A whole response without a message would come again under the same key: the next one has another.
 		.filter(({ heard, right }) => (heard ? right : isOnce) || !resendsUnknown(step));
 	const wanted = asks(played, step);
@@ -72,13 +76,19 @@ function twice(played: Played, step: Step): Breach[] {
 	return breaches;
 }
 
+/** A failed task that comes back is submitted anew. */
+const mayBeAnew = ({ flow }: Step, { toldFailed }: Charge): boolean =>
+	flow.as === 'back' && toldFailed === true;
+
 /** What may have been accepted is not sent again, whether it was charged or not. */
 function sentAgain(played: Played, step: Step): Breach[] {
 	if (resendsUnknown(step) || played.world.service.keys !== 'none') return [];
 	const wanted = asks(played, step, (of, item) => `${String(item.prompt)}${of.edited}`);
-	const sent = played.service.books.requests.filter(
-		({ step: of, call, fate, status, prompt }) =>
+	const { requests, charges } = played.service.books;
+	const sent = requests.filter(
+		({ step: of, call, fate, status, prompt, taskId }) =>
 			of === step.number &&
+			!charges.some((charge) => charge.taskId === taskId && mayBeAnew(step, charge)) &&
 			prompt !== undefined &&
 			['submit', 'sync', 'message'].includes(call) &&
 			!['connection refused', 'host not found'].includes(fate) &&

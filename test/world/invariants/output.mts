@@ -2,7 +2,7 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
+import { broughtBy, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import { ofFile, pathOf, pictureIn, urlsIn } from './items/held-images.mjs';
 import { ofError, ofFailure } from './items/failures.mjs';
 import { ofSuspended } from './items/suspended.mjs';
@@ -182,6 +182,8 @@ function counts(played: Played, run: NodeRun, suspended: boolean): string[] {
 		const errors = failed.get(index) ?? [];
 		// Several failed images are one item there.
 		if (charge === undefined || (suspended && errors.length > 0)) return [];
+		// Each image that couldn't be had has come back as an item of its own.
+		if (broughtBy(run.input[index]!)?.url !== undefined) return [];
 		const lost = errors.map(({ json }) => pathOf(String((json.details as Details)?.url ?? '')));
 		const all = new Set([...paths, ...lost]);
 		const isAll = all.size === charge.images.length;
@@ -199,6 +201,7 @@ interface Details {
 /** What was paid for once is handed out once. */
 function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[] {
 	if (flow.make === 'nothing') return [];
+	const isTaskAgain = flow.as === 'back' && flow.mode === 'submit';
 	const seen = new Map<string, string>();
 	return runs
 		.filter(({ node }) => node === MAKE)
@@ -207,6 +210,8 @@ function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[
 				const { taskId, taskType } = item.json;
 				if (isFailed(item)) return [];
 				const picture = pictureIn(item);
+				// One that has come back open is handed on again.
+				if (picture === undefined && isTaskAgain) return [];
 				const task =
 					taskId === undefined
 						? `reply ${String(item.json.text)}`

@@ -1,6 +1,7 @@
 /** Of invariant 2: what failed items say of their charge is what the gateway's books say. */
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE } from '../execution/workflow.mjs';
+import type { Charge } from '../service/books.mjs';
 import { historyOf, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import { costs, keyOf, wantedBy } from './wanted.mjs';
 
@@ -29,19 +30,23 @@ function placeOf({ pairedItem }: Item): number {
 }
 
 /** Of a node that pays: "no" and "yes" hold over all actions of the execution. */
-function ofMaker(played: Played, step: Step, { node, input, outputs }: NodeRun): string[] {
+function ofMaker(played: Played, step: Step, { node, input, outputs, to }: NodeRun): string[] {
 	const { flow } = step;
 	if (!costs(flow) || flow.as === 'loop') return [];
 	const actions = historyOf(played, step).map(({ number }) => number);
-	const charges = played.service.books.charges.filter((one) => actions.includes(one.step));
+	// A failed task that has come back is submitted anew.
+	const isOver = ({ toldFailed }: Charge): boolean => flow.as === 'back' && toldFailed === true;
+	const charges = played.service.books.charges.filter(
+		(one) => actions.includes(one.step) && one.at < to,
+	);
 	const items = outputs.flat();
 	return input.flatMap(({ json }, place): string[] => {
 		const failed = items.find((item) => isFailed(item) && placeOf(item) === place);
 		if (failed === undefined) return [];
 		const { charged } = toldBy(failed);
 		const key = wantedBy(step, json);
-		const same = input.filter((other) => wantedBy(step, other.json) === key).length;
-		const own = charges.filter((charge) => keyOf(charge) === key);
+		const same = step.input.filter((other) => wantedBy(step, other) === key).length;
+		const own = charges.filter((charge) => keyOf(charge) === key && !isOver(charge));
 		const ofPrompt = charges.filter(({ prompt }) => prompt.startsWith(String(json.prompt)));
 		if (charged === undefined)
 			return [`${node}, item ${place}: its error says nothing of a charge`];

@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import { likelier } from './likelier.mjs';
 import { calmed } from './special/passing.mjs';
-import type { Action, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
+import { shifted } from './special/shifted-rows.mjs';
+import { wiredBack } from './special/wired-back.mjs';
+import type { Action, Back, CheckEnd, Flow, PlannedItem, Shift, World } from './world.mjs';
 
 const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
 	fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<T>;
@@ -189,6 +191,19 @@ const checks: fc.Arbitrary<CheckEnd[]> = fc.array(
 	{ maxLength: 4 },
 );
 
+const shift: fc.Arbitrary<Shift> = record<Shift>({
+	crashAfter: fc.integer({ min: 1, max: 10 }),
+	pause: fc.constantFrom(1, 20, 300),
+	order: fc.constantFrom('same', 'reversed', 'rotated'),
+	front: fc.option(item, { nil: undefined }),
+});
+
+const back: fc.Arbitrary<Back> = record<Back>({
+	cause: fc.constantFrom('none', 'refused', 'lost', 'taskFails', 'tooSlow', 'noImage'),
+	rounds: fc.integer({ min: 1, max: 6 }),
+	waitsOnWay: fc.boolean(),
+});
+
 /** Of which each part fits for itself. */
 const parts: fc.Arbitrary<World> = record<World>({
 	seed: fc.noShrink(fc.nat(0x7fffffff)),
@@ -196,9 +211,15 @@ const parts: fc.Arbitrary<World> = record<World>({
 	flow,
 	actions,
 	checks,
+	shift: oneIn(12, shift),
+	back: oneIn(8, back),
 });
 
-export const world: fc.Arbitrary<World> = parts.map(fitting).map(calmed);
+export const world: fc.Arbitrary<World> = parts
+	.map(wiredBack)
+	.map(fitting)
+	.map(calmed)
+	.map(shifted);
 
 /** The same world, with faults that strike, and changes that matter. */
 function fitting(one: World): World {

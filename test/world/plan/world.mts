@@ -21,13 +21,16 @@ export interface Flow {
 	/** What collects what was submitted. */
 	collect: 'imageWait' | 'imageTask' | 'none';
 	items: PlannedItem[];
-	as: 'node' | 'loop' | 'engineTool' | 'subNodeTool';
-	/** How often a loop goes round. */
+	/** `back`: its error output is wired back into it. */
+	as: 'node' | 'loop' | 'back' | 'engineTool' | 'subNodeTool';
+	/** How often a loop goes round, or what has failed comes back. */
 	rounds: number;
 	/** How often an agent repeats a call that failed. */
 	again: number;
 	/** Whether it makes all its calls at once. */
 	together: boolean;
+	/** Whether what has failed comes back by an Image Wait. */
+	waitsOnWay?: boolean;
 	onError: 'stopWorkflow' | 'continueRegularOutput' | 'continueErrorOutput';
 	/** Tries of Retry On Fail; 1: off. */
 	tries: number;
@@ -57,8 +60,11 @@ export interface Flow {
 
 /** One thing that a person does, or that happens to the process. */
 export interface Action {
-	/** `next`: another execution of the same workflow, as it comes. */
-	kind: 'run' | 'retry' | 'retryEdited' | 'next';
+	/**
+	 * `next`: another execution of the same workflow, as it comes. `retryCrashed`: Retry of one that a crash
+	 * has ended, from its first node on.
+	 */
+	kind: 'run' | 'retry' | 'retryEdited' | 'retryCrashed' | 'next';
 	/** Seconds until then. */
 	pause?: number;
 	/** What a person changes before the retry. */
@@ -72,6 +78,25 @@ export interface Action {
 /** What happens to a check of tasks that survive restarts: nothing, or how the process dies in it. */
 export type CheckEnd = 'well' | Crash;
 
+/** A crash, and Retry after it, when the table has the rows in another order. */
+export interface Shift {
+	/** The process is killed after so many requests. */
+	crashAfter: number;
+	/** Seconds from there to Retry. */
+	pause: number;
+	order: 'same' | 'reversed' | 'rotated';
+	/** A new row, in front of the others. */
+	front?: PlannedItem;
+}
+
+/** What has failed comes back to the node that has sent it. */
+export interface Back {
+	/** Why something fails, beside what is planned. */
+	cause: 'none' | 'refused' | 'lost' | 'taskFails' | 'tooSlow' | 'noImage';
+	rounds: number;
+	waitsOnWay: boolean;
+}
+
 export interface World {
 	/** Of all random numbers that the plan doesn't determine. */
 	seed: number;
@@ -80,4 +105,6 @@ export interface World {
 	actions: Action[];
 	/** Of the checks, in order; those beyond end well. */
 	checks: CheckEnd[];
+	shift?: Shift;
+	back?: Back;
 }
