@@ -26,7 +26,7 @@ const NO_IMAGE =
 
 /** Names of pages, and of pictures that are no result, on the way to an address or of it itself. */
 const NO_ADDRESS =
-	/[._](docs?|documentation|help|support|errors?|terms|polic(y|ies)|privacy|home(page)?|dashboard|profile|users?|authors?|logos?|(fav)?icons?|avatars?|self|annotations?|citations?|grounding)(?=[._]|$)|[._](job|request|get|stream|next|info|learn|html|permalink|more|see|pages?|messages?|details?|description)(_[^.]*)?$/;
+	/[._](docs?|documentation|help|support|errors?|terms|polic(y|ies)|privacy|home(page)?|dashboard|profile|users?|authors?|logos?|(fav)?icons?|avatars?|self|annotations?|citations?|grounding)(?=[._]|$)|[._](job|request|get|stream|next|info|learn|html|permalink|more|see|pages?|messages?|details?|description)(_[^.]{0,40})?$/;
 
 /** Names of the address of a result that is no image itself, unless it ends like one. */
 const RESULT_ADDRESS = /^(response|result)_url$/;

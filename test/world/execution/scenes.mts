@@ -1,5 +1,5 @@
 /** Where the actions of a world are set: its gateway, its credential, and what has happened so far. */
-import { rowsAfter } from '../plan/special/shifted-rows.mjs';
+import { rowsAfter } from '../plan/special/rows-that-shift.mjs';
 import type { Action, Flow, PlannedItem, World } from '../plan/world.mjs';
 import { seeded } from '../../../simulator/seed.mjs';
 import { keyFor } from '../service/accounts-of-world.mjs';

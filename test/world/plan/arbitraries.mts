@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import { likelier } from './likelier.mjs';
 import { calmed } from './special/passing.mjs';
-import { shifted } from './special/shifted-rows.mjs';
+import { shifted } from './special/rows-that-shift.mjs';
 import { wiredBack } from './special/wired-back.mjs';
 import type { Action, Back, CheckEnd, Flow, PlannedItem, Shift, World } from './world.mjs';
 
