@@ -60,7 +60,8 @@ function ofPayments({ service }: Played, { flow }: Step, run: NodeRun): Breach[]
 			const text = `${where}: it brought ${nameOf(brought)}, and is about ${nameOf(failed ?? json)}`;
 			if (isOther) breaches.push({ invariant: 1, text });
 		}
-		if (isUnknown) return breaches;
+		// With a setting that cannot work, nothing can be asked for.
+		if (isUnknown || flow.trouble !== 'none') return breaches;
 		const isPolled = own.some(({ call, taskId: id }) => call === 'poll' && id === taskId);
 		if (taskId !== undefined && url === undefined && !isPolled) {
 			breaches.push({ invariant: 4, text: `${where}: ${nameOf(brought)} wasn't waited for` });
