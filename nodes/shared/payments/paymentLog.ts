@@ -611,6 +611,11 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const { source } = state.identity ?? payment;
 		Object.assign(payment, this.place, { itemIndex, source, choices: this.choices });
 		state.payment = payment;
+		if (this.isTool) {
+			// Equal calls can't be told apart: the next one takes what no call has had for the longest time.
+			keepOnly(this.payments, (one) => one !== payment);
+			this.payments.push(payment);
+		}
 		claim(payment);
 		return payment;
 	}
