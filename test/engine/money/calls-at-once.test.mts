@@ -38,9 +38,6 @@ const agent = smallNode(
 	},
 );
 
-// Issue 68: of equal calls that end at once, one may take another's task, and name it in place of its own.
-jest.retryTimes(6);
-
 const bench = sharedBench({ host: { extraNodeTypes: { 'test.agent-at-once': agent } } });
 
 const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
