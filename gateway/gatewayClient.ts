@@ -8,7 +8,7 @@ import { openLimiter } from './pace/sharedRates';
 import { Client } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
-import { createPayer, pay, type Payer } from './pay';
+import { pay } from './pay';
 import { accountOf, leavingError, type Account } from './protocol/account';
 import { GatewayError, hasCode } from './protocol/gatewayError';
 import { requestIdentity } from './protocol/fingerprint';
@@ -178,7 +178,7 @@ export class Gateway<Key = undefined> {
 		};
 		// Each may become a task that waits, and the number of tasks affects the pauses.
 		this.paying += 1;
-		return await pay(this.payer(), this.journal, key, plan, read).finally(() => {
+		return await this.payFor(plan, read, { journal: this.journal, key }).finally(() => {
 			this.paying -= 1;
 		});
 	}
@@ -195,16 +195,25 @@ export class Gateway<Key = undefined> {
 	}
 
 	/**
-	 * What sends other paid requests by `pay`, such as messages.
+	 * Pays for any paid request, such as a message, unless the journal has what it was paid for.
 	 *
+	 * @param read reads what was paid for; undefined if a response contains nothing usable
+	 * @param entry the journal, and what it knows the payment by
 	 * @param own requests to end apart from the run's, and another way to read responses
+	 * @throws as `pay`
 	 */
-	payer(own: SendOnceOverrides = {}): Payer {
+	async payFor<K, R>(
+		plan: PaidPlan,
+		read: (response: GoodResponse) => R | undefined,
+		{ journal, key }: { journal: Journal<K, R>; key: K },
+		own: SendOnceOverrides = {},
+	): Promise<R> {
 		const { requests = this.requests } = own;
 		const { client } = this;
 		const { idempotencyHeader, withoutKey } = this.account;
 		const sendOnce = this.createSendOnce(own);
-		return createPayer({ client, requests, sendOnce, idempotencyHeader, withoutKey });
+		const sender = { client, requests, sendOnce, idempotencyHeader, withoutKey };
+		return await pay(sender, journal, key, plan, read);
 	}
 
 	/**

@@ -7,7 +7,6 @@ export { alsoNamed, isOutOfReach, taskError } from './errors/taskErrors';
 export { Gateway, openGateway, type Ports } from './gatewayClient';
 export type { ImageSource } from './imageDownload';
 export type { Journal, Settled } from './journal';
-export { pay } from './pay';
 export { type Account, accountOf } from './protocol/account';
 export { credentialHeaders, skipsCertificate } from './protocol/auth';
 export { type Charged, mostCharged, readCharged } from './protocol/charged';
@@ -21,6 +20,7 @@ export {
 	pathPart,
 	type TaskType,
 } from './protocol/requestPlan';
+export type { GoodResponse } from './protocol/outcome';
 export { RunEnded } from './protocol/runEnded';
 export { statusGroup } from './protocol/status';
 export { readBilling, type Receipt } from './responses/paidResponse';

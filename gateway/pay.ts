@@ -26,7 +26,7 @@ import type { Requests } from './wire/inFlight';
 import type { SendOnce } from './wire/sendOnce';
 
 /** What sends a paid request: the client of a run, and how it makes an attempt. */
-interface Sender {
+export interface Sender {
 	client: Pick<Client, 'requestPaid'>;
 	sendOnce: SendOnce;
 	requests: Pick<Requests, 'arriving'>;
@@ -35,15 +35,6 @@ interface Sender {
 	/** Removes the secrets from what the journal and errors say. */
 	withoutKey: Account['withoutKey'];
 }
-
-const SENDER = Symbol('sender');
-
-/** What sends the paid requests of a run. Only `pay` sees what is inside, so nobody else sends with it. */
-export interface Payer {
-	readonly [SENDER]: Sender;
-}
-
-export const createPayer = (sender: Sender): Payer => ({ [SENDER]: sender });
 
 /** The payments in progress, by the journals and keys that know them. */
 const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
@@ -58,17 +49,17 @@ const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
  *   the run ends before: then the request stays begun
  */
 export async function pay<Key, R>(
-	payer: Payer,
+	sender: Sender,
 	journal: Journal<Key, R>,
 	key: Key,
 	plan: PaidPlan,
 	read: (response: GoodResponse) => R | undefined,
 ): Promise<R> {
-	if (journal === UNRECORDED) return await payOnce(payer[SENDER], journal, key, plan, read);
+	if (journal === UNRECORDED) return await payOnce(sender, journal, key, plan, read);
 	const running = inProgress.get(journal) ?? new Map<Key, Promise<unknown>>();
 	inProgress.set(journal, running);
 	while (running.has(key)) await running.get(key)?.catch(() => undefined);
-	const payment = payOnce(payer[SENDER], journal, key, plan, read);
+	const payment = payOnce(sender, journal, key, plan, read);
 	running.set(key, payment);
 	return await payment.finally(() => running.delete(key));
 }

@@ -1,10 +1,10 @@
 import { digestOf } from '../../util/digest';
 import { laterBill, type Bill } from '../../util/bill';
 import { nonEmptyString, type JsonObject } from '../../util/json';
-import { UNRECORDED } from '../journal';
-import { pay, type Payer } from '../pay';
+import { UNRECORDED, type Journal } from '../journal';
 import { leavingError, type Account } from '../protocol/account';
 import { unknownOutcome } from '../protocol/gatewayError';
+import type { GoodResponse } from '../protocol/outcome';
 import type { PaidPlan } from '../protocol/requestPlan';
 import { readBilling } from '../responses/paidResponse';
 import { RunEnded } from '../protocol/runEnded';
@@ -19,7 +19,12 @@ import { keepTurn, restoreTurns, type StoredTurn } from './thinkingHistory';
 /** What a chat needs of its run's gateway. */
 interface ChatGateway {
 	account: Account;
-	payer(own: SendOnceOverrides): Payer;
+	payFor<R>(
+		plan: PaidPlan,
+		read: (response: GoodResponse) => R | undefined,
+		entry: { journal: Journal<undefined, R>; key: undefined },
+		own: SendOnceOverrides,
+	): Promise<R>;
 	stopped: Promise<never>;
 	isStopped(): boolean;
 }
@@ -108,15 +113,16 @@ export class Messenger {
 			if (signal.aborted) end();
 		});
 		ended.catch(() => undefined);
-		const payer = gateway.payer({
+		const readBody = (response: GoodResponse) => ({
+			body: response.json,
+			bill: laterBill(readBilling(response), {}),
+		});
+		const unrecorded = { journal: UNRECORDED, key: undefined };
+		const sending = gateway.payFor(plan, readBody, unrecorded, {
 			requests,
 			read: async (response, reading) =>
 				await readStreamedResponse(response, { ...reading, onText }),
 		});
-		const sending = pay(payer, UNRECORDED, undefined, plan, (response) => ({
-			body: response.json,
-			bill: laterBill(readBilling(response), {}),
-		}));
 		try {
 			return await Promise.race([sending, ended]);
 		} catch (error) {

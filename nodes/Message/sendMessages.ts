@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { type PaidPlan, pay, readBilling } from '../../gateway';
+import { type GoodResponse, type PaidPlan, readBilling } from '../../gateway';
 import {
 	hintsOf,
 	namesLeftOutFiles,
@@ -15,7 +15,7 @@ import { readRequestFacts } from '../shared/create/imageRequest';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
-import { describeSentAgain } from '../shared/payments/payment';
+import { describeSentAgain, type PaymentResult } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/run/nodeErrors';
@@ -153,11 +153,12 @@ async function sendMessage(
 	itemIndex: number,
 	{ plan, turns }: NonNullable<MessageJob['message']>,
 ): Promise<void> {
-	await pay(run.gateway.payer(), paymentLog, itemIndex, plan, (response) => {
+	const read = (response: GoodResponse): PaymentResult | undefined => {
 		const { json } = response;
 		if (readMessage(json) === undefined) return undefined;
 		const billing = readBilling(response);
 		bills.push(billing);
 		return { message: json, turns, ...billing };
-	});
+	};
+	await run.gateway.payFor(plan, read, { journal: paymentLog, key: itemIndex });
 }

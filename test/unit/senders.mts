@@ -1,7 +1,7 @@
 /** Ways to send plans in tests of what the client and the journal do with them. */
 import type { Client, Sent } from '../../gateway/pace/client.js';
 import { errorFor } from '../../gateway/errors/errorMessages.js';
-import { createPayer, type Payer } from '../../gateway/pay.js';
+import type { Sender } from '../../gateway/pay.js';
 import { isGood, type GoodResponse } from '../../gateway/protocol/outcome.js';
 import type { FreePlan, PaidPlan, RequestPlan } from '../../gateway/protocol/requestPlan.js';
 import { Requests } from '../../gateway/wire/inFlight.js';
@@ -23,13 +23,12 @@ export const sentBy = async (client: Client, plan: RequestPlan): Promise<Sent> =
 	plan.paid ? await client['requestWithRetries'](plan) : await client.request(plan as FreePlan);
 
 /** A payer whose gateway responds with this JSON, and may know payments by a header. */
-export const payerFor = (json: () => object, idempotencyHeader?: string): Payer =>
-	createPayer({
-		idempotencyHeader,
-		client: {
-			requestPaid: async (plan, attempt) => (await attempt(plan)) as GoodResponse,
-		},
-		sendOnce: async () => await Promise.resolve(response(200, json() as never)),
-		requests: new Requests(),
-		withoutKey: (text) => text,
-	});
+export const payerFor = (json: () => object, idempotencyHeader?: string): Sender => ({
+	idempotencyHeader,
+	client: {
+		requestPaid: async (plan, attempt) => (await attempt(plan)) as GoodResponse,
+	},
+	sendOnce: async () => await Promise.resolve(response(200, json() as never)),
+	requests: new Requests(),
+	withoutKey: (text) => text,
+});

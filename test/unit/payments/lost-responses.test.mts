@@ -1,7 +1,7 @@
 /** What a payment is known to have come to, after several attempts under one key. */
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import type { Journal } from '../../../gateway/journal.js';
-import { createPayer, pay } from '../../../gateway/pay.js';
+import { pay, type Sender } from '../../../gateway/pay.js';
 import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { planGeneration, type PaidPlan } from '../../../gateway/protocol/requestPlan.js';
@@ -18,7 +18,7 @@ async function payWith(
 	own: Partial<Journal<string>> = {},
 ) {
 	const [sent, settled]: [PaidPlan[], string[]] = [[], []];
-	const payer = createPayer({
+	const payer: Sender = {
 		idempotencyHeader,
 		requests: new Requests(),
 		withoutKey: (text) => text,
@@ -33,7 +33,7 @@ async function payWith(
 				throw errorFor(plan, last);
 			},
 		},
-	});
+	};
 	const journal: Journal<string> = {
 		find: () => undefined,
 		begin: () => undefined,

@@ -1,7 +1,7 @@
 /** Payments at once with one key: the second one waits for what becomes of the first. */
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { UNRECORDED, type Journal, type Settled } from '../../../gateway/journal.js';
-import { createPayer, pay } from '../../../gateway/pay.js';
+import { pay, type Sender } from '../../../gateway/pay.js';
 import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import { isGood } from '../../../gateway/protocol/outcome.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
@@ -38,7 +38,7 @@ test('those of one key in one journal are sent once; others, and those without a
 test('after one that was refused, the next is sent; after an unknown outcome, none', async () => {
 	const outcomes = [response(400, {}), fault('reset'), response(200, { count: 3 })];
 	let sent = 0;
-	const payer = createPayer({
+	const payer: Sender = {
 		requests: new Requests(),
 		withoutKey: (text) => text,
 		sendOnce: async () => await Promise.resolve(outcomes[(sent += 1) - 1]!),
@@ -49,7 +49,7 @@ test('after one that was refused, the next is sent; after an unknown outcome, no
 				throw errorFor(plan, outcome);
 			},
 		},
-	});
+	};
 	const journal = openJournal();
 	const buy = async () => await pay(payer, journal, 'a', PLAN, () => 1).catch(chargeOf);
 	expect(await Promise.all([buy(), buy(), buy()])).toEqual(['no', 'maybe', 'maybe']);
