@@ -15,6 +15,7 @@ import {
 export interface Order {
 	/** For `pay` and `showOrder` alone. */
 	plan: PaidPlan;
+	request: ImageRequest;
 	/** The kind of the task that it creates: an edit may be sent as a generation. */
 	taskType: TaskType;
 	/** Its fields, by the names under which they are sent. */
@@ -42,6 +43,7 @@ export function orderOf(
 	const plan = stream ? asStream(usual) : usual;
 	return {
 		plan,
+		request,
 		taskType: taskTypeOf(plan),
 		fields: usual.body ?? Object.fromEntries(usual.form?.fields ?? []),
 		url: account.withoutKey(planUrl(plan, account.base)),

@@ -18,7 +18,7 @@ import { costOf } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
 import type { TaskWait } from '../tasks/waitEntries';
 import { dryRunItem } from './dryRun';
-import type { Batch, DryRunJob, Job, PaidJob, SendJob } from './prepareItem';
+import type { Batch, DryRunJob, ImageJob, Job } from './prepareItem';
 
 /** Does the job of an item. @returns its output items */
 export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutionData[]> {
@@ -28,7 +28,7 @@ export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutio
 	});
 }
 
-async function imagesOfItem(batch: Batch, job: PaidJob | SendJob): Promise<INodeExecutionData[]> {
+async function imagesOfItem(batch: Batch, job: ImageJob): Promise<INodeExecutionData[]> {
 	const { target } = job;
 	const paid = await payForItem(batch, job);
 	// As recorded with the payment: this try's request may differ.
@@ -55,13 +55,12 @@ function showRequest({ budget }: Batch, { checked, order, target }: DryRunJob): 
 /** Pays for an item, unless an earlier try has. */
 async function payForItem(
 	{ run: { gateway }, checker, paymentLog }: Batch,
-	job: PaidJob | SendJob,
+	{ itemIndex, order }: ImageJob,
 ): Promise<PaymentResult> {
-	const { itemIndex } = job;
-	if (job.kind === 'paid') paymentLog.reuse(itemIndex);
+	if (order === undefined) paymentLog.reuse(itemIndex);
 	else {
-		await gateway.pay(job.order, itemIndex).catch(async (error: unknown) => {
-			throw await checker.explain(error, job);
+		await gateway.pay(order, itemIndex).catch(async (error: unknown) => {
+			throw await checker.explain(error, order.request);
 		});
 	}
 	return paymentLog.resultOf(itemIndex);
@@ -93,7 +92,7 @@ const LONGEST_RECHECK_MS = 5000;
 async function collectImages(
 	batch: Batch,
 	paid: PaymentResult,
-	job: PaidJob | SendJob,
+	job: ImageJob,
 ): Promise<INodeExecutionData[]> {
 	const { run, paymentLog, itemOfTask } = batch;
 	const { itemIndex, target } = job;
@@ -132,7 +131,7 @@ async function collectImages(
 async function recheckImages(
 	{ run, paymentLog }: Batch,
 	paid: PaymentResult,
-	job: PaidJob | SendJob,
+	job: ImageJob,
 ): Promise<PaymentResult> {
 	const { task } = paid;
 	if (task === undefined || !paymentLog.isReused(job.itemIndex)) return paid;
@@ -163,7 +162,7 @@ const NOTHING_RECORDED = {
 async function finishTask(
 	{ run, paymentLog, progress, waits }: Batch,
 	paid: PaymentResult,
-	job: PaidJob | SendJob,
+	job: ImageJob,
 ): Promise<PaymentResult | undefined> {
 	const { task, lost } = paid;
 	if (task === undefined) throw new GatewayError(NOTHING_RECORDED, { charged: 'maybe' });
@@ -193,7 +192,7 @@ async function finishTask(
 const waitOf = (
 	{ facts: told, cost, costCurrency, brought: charged = 'yes' }: PaymentResult,
 	task: NonNullable<PaymentResult['task']>,
-	{ target, maxWaitMs }: PaidJob | SendJob,
+	{ target, maxWaitMs }: ImageJob,
 ): TaskWait => {
 	const deadlineAt = Date.now() + maxWaitMs;
 	const facts = { ...told, cost, costCurrency };

@@ -37,7 +37,7 @@ export interface Batch {
 export const MODES = ['wait', 'sync', 'submit'] as const;
 
 /** What an item does once all items are prepared. */
-export type Job = DryRunJob | PaidJob | SendJob;
+export type Job = DryRunJob | ImageJob;
 
 /** Shows the checked request. */
 export interface DryRunJob {
@@ -47,22 +47,11 @@ export interface DryRunJob {
 	target: ImageTarget;
 }
 
-/** Returns what an earlier try has paid for: its request isn't even read. */
-export interface PaidJob extends JobSettings {
-	kind: 'paid';
-}
-
-/** Sends the request, unless the log of payments has one for it once all requests are known. */
-export interface SendJob extends JobSettings {
-	kind: 'send';
-	model: string;
-	/** The names of its Model Parameters. */
-	parameters: string[];
-	order: Order;
-}
-
-/** What an item sets beside its request. */
-interface JobSettings {
+/** Returns the images of an item. */
+export interface ImageJob {
+	kind: 'images';
+	/** What to pay for; undefined where an earlier try has paid: then the request isn't even read. */
+	order?: Order;
 	itemIndex: number;
 	mode: (typeof MODES)[number];
 	target: ImageTarget;
@@ -89,30 +78,29 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	// First, because the files and the model list that the payment was made with may be gone.
 	const { gateway } = batch.run;
 	if (!isDry) await paymentLog.identify(itemIndex, gateway.account.id, gateway.digest);
-	const settings = {
+	const job: ImageJob = {
+		kind: 'images',
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
 		target: readTarget(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
-	const isPaid = !isDry && paymentLog.ownEarlier(itemIndex) !== undefined;
-	if (isPaid) return { kind: 'paid', ...settings };
-	const request = await prepareRequest(batch, item, { mode: settings.mode, isDry });
+	if (!isDry && paymentLog.ownEarlier(itemIndex) !== undefined) return job;
+	const request = await prepareRequest(batch, item, { mode: job.mode, isDry });
 	const { checked, order } = request;
 	if (isDry) {
 		budget.expectDry(checked.estimatedCost);
-		return { kind: 'dryRun', checked, order, target: settings.target };
+		return { kind: 'dryRun', checked, order, target: job.target };
 	}
 	await expectPayment(batch, itemIndex, request);
-	const { model, modelParameters = {} } = checked.request;
-	return { kind: 'send', ...settings, model, parameters: Object.keys(modelParameters), order };
+	return { ...job, order };
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
 async function prepareRequest(
 	{ run, builder, budget, checker, paymentLog }: Batch,
 	item: ItemParameters,
-	{ mode, isDry }: { mode: JobSettings['mode']; isDry: boolean },
+	{ mode, isDry }: { mode: ImageJob['mode']; isDry: boolean },
 ): Promise<PreparedRequest> {
 	const { options } = item;
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);

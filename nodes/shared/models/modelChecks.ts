@@ -99,10 +99,7 @@ export class Checker {
 	 * The error of a rejected request, with the parameters that the gateway names, or with similar model
 	 * names if its model isn't listed.
 	 */
-	async explain(
-		error: unknown,
-		{ model, parameters }: { model: string; parameters: string[] },
-	): Promise<unknown> {
+	async explain(error: unknown, { model, modelParameters = {} }: ImageRequest): Promise<unknown> {
 		if (!(error instanceof GatewayError) || hasCode(error, 'outcomeUnknown')) return error;
 		const { httpCode = 0, message, description } = error.problem;
 		if (![400, 404, 422].includes(httpCode)) return error;
@@ -111,7 +108,9 @@ export class Checker {
 				description: [...advice, description].filter((text) => text !== '').join(' '),
 			});
 		const words = new Set(message.split(/[^\w-]+/));
-		const named = parameters.filter((name) => words.has(name)).map((name) => `'${name}'`);
+		const named = Object.keys(modelParameters)
+			.filter((name) => words.has(name))
+			.map((name) => `'${name}'`);
 		if (named.length > 0)
 			return told([`Change or remove ${named.join(' and ')} in 'Model Parameters'.`]);
 		const { models } = (await this.listing?.catch(() => undefined)) ?? {};
