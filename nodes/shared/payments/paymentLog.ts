@@ -15,6 +15,7 @@ import {
 	type UnreturnedPayment,
 } from '../run/knownItems';
 import { leaving } from '../run/leaving';
+import { callOf } from '../run/n8nEngine';
 import type { RequestFacts } from '../run/requestFacts';
 import { isTool, runIndexOf } from '../run/runContext';
 import {
@@ -34,7 +35,9 @@ import {
 	claim,
 	EarlierPayments,
 	isInUse,
+	keepForCall,
 	ownKeysOf,
+	paymentOfCall,
 	release,
 	type Identity,
 } from './earlierPayments';
@@ -567,8 +570,20 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		if (payment !== undefined) return payment;
 		if (identity === undefined) return this.findByPlace(itemIndex);
 		const own = ownKeysOf(identity);
-		// The calls of a tool differ by their requests and inputs; two of them can have the same place.
-		return this.earlier.find(this.isTool ? [identity.fingerprint, ...own.slice(1)] : own);
+		return this.isTool
+			? this.findOfCall(identity.fingerprint, own.slice(1))
+			: this.earlier.find(own);
+	}
+
+	/**
+	 * That of an earlier try of this call; else one of an equal call, as calls differ by their requests and
+	 * inputs. Two of them can have the same place.
+	 */
+	private findOfCall(fingerprint: string, own: string[]): Payment | undefined {
+		const earlier = paymentOfCall(callOf(this.context));
+		const isThere = earlier !== undefined && this.payments.includes(earlier);
+		if (isThere && this.earlier.isUsable(earlier)) return earlier;
+		return this.earlier.find([fingerprint, ...own]);
 	}
 
 	/**
@@ -611,11 +626,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const { source } = state.identity ?? payment;
 		Object.assign(payment, this.place, { itemIndex, source, choices: this.choices });
 		state.payment = payment;
-		if (this.isTool) {
-			// Equal calls can't be told apart: the next one takes what no call has had for the longest time.
-			keepOnly(this.payments, (one) => one !== payment);
-			this.payments.push(payment);
-		}
+		if (this.isTool) keepForCall(callOf(this.context), payment);
 		claim(payment);
 		return payment;
 	}

@@ -195,6 +195,14 @@ export async function suspendUntilNextRound(context: IExecuteFunctions): Promise
 }
 
 /**
+ * What tells an agent's call of a tool from all others: the input, which n8n hands to each try of one call
+ * as the same object (test/engine/money/calls-at-once). Equal calls have equal inputs, and each try a run
+ * index of its own.
+ */
+export const callOf = (context: Pick<IExecuteFunctions, 'getInputData'>): object =>
+	context.getInputData()[0]?.json ?? {};
+
+/**
  * Values that n8n stores with the execution: those of the node that is running, or of all nodes.
  */
 export const notesOf = <T extends object>(context: IExecuteFunctions, scope: 'node' | 'flow'): T =>

@@ -1,11 +1,10 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { digestOf } from '../../../util/digest';
 import { describeFailure, withAdvice, withFailures } from './failedOutput';
 import { FREE_ITEMS, type KnownItems } from './knownItems';
 import { resultOfFailure } from './itemRunner';
 import { leavingError, leavingItems } from './leaving';
 import { finalError } from './nodeErrors';
-import { notesOf } from './n8nEngine';
+import { callOf } from './n8nEngine';
 import { addHints, isRunByAgent, isStopped, isTool } from './runContext';
 import { reportStopped } from './stoppedRun';
 
@@ -51,17 +50,16 @@ export async function runNode(
 	}
 }
 
-/**
- * Whether Retry On Fail makes another try of an agent's call that has failed, by the failed tries with
- * the same input: n8n gives each a run of its own.
- */
+/** How many tries of each call of a tool have failed. */
+const failedTries = new WeakMap<object, number>();
+
+/** Whether Retry On Fail makes another try of an agent's call that has failed. */
 function hasMoreTries(context: IExecuteFunctions): boolean {
 	const { retryOnFail, maxTries = 3 } = context.getNode();
 	if (retryOnFail !== true) return false;
-	const notes = notesOf<{ failedTries?: Record<string, number> }>(context, 'node');
-	const tries = (notes.failedTries ??= {});
-	const call = digestOf(context.getInputData()[0]?.json);
-	tries[call] = (tries[call] ?? 0) + 1;
+	const call = callOf(context);
+	const failed = (failedTries.get(call) ?? 0) + 1;
+	failedTries.set(call, failed);
 	// As n8n limits the number.
-	return tries[call] < Math.min(5, Math.max(2, maxTries));
+	return failed < Math.min(5, Math.max(2, maxTries));
 }

@@ -163,6 +163,21 @@ test('a lost call is asked for again by the next one, if that one was not answer
 	}
 });
 
+test('another try of a call takes the payment of that call, not that of an equal one', async () => {
+	const tool = openTool();
+	const inputs = [{ prompt: 'a fox' }, { prompt: 'a fox' }, { prompt: 'a fox' }];
+	const first = inputs.map((input, call) => tool.open(call, 'a fox', input));
+	const paid = [];
+	for (const call of first) paid.push(await call.pay());
+	for (const call of first) call.end(false);
+	// Its prompt may contain the time of day.
+	const [again, changed] = [tool.open(3, 'a fox', inputs[2]), tool.open(4, 'an owl', inputs[0])];
+	expect([paid, await again.pay(), await changed.pay()]).toEqual([[1, 2, 3], 3, 1]);
+	again.end(false);
+	const last = tool.open(5, 'a fox', inputs[1]);
+	expect([await last.pay(), tool.sent()]).toEqual([2, 3]);
+});
+
 test('the error of a call lists its own payment, not that of another call at the same time', async () => {
 	const tool = openTool();
 	const [one, other] = [tool.open(0), tool.open(0)];
