@@ -165,22 +165,21 @@ export class Gateway<Key = undefined> {
 	 *
 	 * @throws GatewayError, with the code `outcomeUnknown` if it may have been charged
 	 */
-	async pay({ plan, taskType, requested }: Order, key: Key): Promise<Receipt> {
-		const read = (response: GoodResponse): Receipt | undefined => {
-			const found = readPaidResponse(response, {
-				taskType,
-				asynchronous: plan.call === 'submit',
-				submittedAt: new Date().toISOString(),
-				sent: addressesSent(plan),
-			});
-			const images = found?.images && withFullAddresses(found.images, this.account.baseUrl);
-			return found && { requested, ...found, images };
-		};
-		// Each may become a task that waits, and the number of tasks affects the pauses.
-		this.paying += 1;
-		return await this.payFor(plan, read, { journal: this.journal, key }).finally(() => {
-			this.paying -= 1;
+	async pay(order: Order, key: Key): Promise<Receipt> {
+		const read = (response: GoodResponse) => this.readReceipt(order, response);
+		return await this.payFor(order.plan, read, { journal: this.journal, key });
+	}
+
+	/** Reads what was paid for by an order; undefined if its response contains nothing usable. */
+	readReceipt({ plan, taskType, requested }: Order, response: GoodResponse): Receipt | undefined {
+		const found = readPaidResponse(response, {
+			taskType,
+			asynchronous: plan.call === 'submit',
+			submittedAt: new Date().toISOString(),
+			sent: addressesSent(plan),
 		});
+		const images = found?.images && withFullAddresses(found.images, this.account.baseUrl);
+		return found && { requested, ...found, images };
 	}
 
 	/**
@@ -195,7 +194,8 @@ export class Gateway<Key = undefined> {
 	}
 
 	/**
-	 * Pays for any paid request, such as a message, unless the journal has what it was paid for.
+	 * Pays for any paid request, such as a message, unless the journal has what it was paid for: with a
+	 * journal of its own, and what else that records.
 	 *
 	 * @param read reads what was paid for; undefined if a response contains nothing usable
 	 * @param entry the journal, and what it knows the payment by
@@ -213,7 +213,11 @@ export class Gateway<Key = undefined> {
 		const { idempotencyHeader, withoutKey } = this.account;
 		const sendOnce = this.createSendOnce(own);
 		const sender = { client, requests, sendOnce, idempotencyHeader, withoutKey };
-		return await pay(sender, journal, key, plan, read);
+		// Each may become a task that waits, and the number of tasks affects the pauses.
+		this.paying += 1;
+		return await pay(sender, journal, key, plan, read).finally(() => {
+			this.paying -= 1;
+		});
 	}
 
 	/**

@@ -15,7 +15,7 @@ import { readRequestFacts } from '../shared/create/imageRequest';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
-import { describeSentAgain, type PaymentResult } from '../shared/payments/payment';
+import { describeSentAgain, type Payment, type PaymentResult } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/run/nodeErrors';
@@ -40,12 +40,15 @@ interface MessageBatch {
 interface MessageJob {
 	itemIndex: number;
 	target: MessageTarget;
-	/** Undefined where an earlier try has paid for the response. */
-	message?: {
-		plan: PaidPlan;
-		/** The conversation as the output shows it. */
-		turns: Turn[];
-	};
+	payment: { message: PaidMessage } | { earlier: Payment };
+}
+
+/** What to send, and what its payment is recorded with. */
+interface PaidMessage {
+	plan: PaidPlan;
+	/** The conversation as the output shows it. */
+	turns: Turn[];
+	facts: RequestFacts;
 }
 
 const LEFT_OUT =
@@ -109,9 +112,11 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const { itemIndex } = item;
 	await paymentLog.identify(itemIndex, gateway.account.id, gateway.digest);
 	const target = readMessageTarget(item);
-	if (paymentLog.ownEarlier(itemIndex) !== undefined) return { itemIndex, target };
+	const earlier = paymentLog.ownEarlier(itemIndex);
+	if (earlier !== undefined) return { itemIndex, target, payment: { earlier } };
 	const draft = readMessageDraft(item);
-	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptIn(draft) });
+	const facts = { model: draft.settings.model, prompt: promptIn(draft) };
+	paymentLog.note(itemIndex, facts);
 	const hasFiles = readInputKind(item) === 'image';
 	const files = hasFiles ? await readMessageFiles(item, run) : [];
 	if (hasFiles && files.length === 0 && promptOf(draft.added) === undefined) {
@@ -128,17 +133,15 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	paymentLog.identifyRequest(itemIndex, await gateway.fingerprintOf(plan));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	const turns = withoutFiles(request.messages, fileOf);
-	return { itemIndex, target, message: { plan, turns } };
+	return { itemIndex, target, payment: { message: { plan, turns, facts } } };
 }
 
 /** Does the job of an item. @returns its output item */
 async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INodeExecutionData[]> {
-	const { run, paymentLog } = batch;
+	const { run } = batch;
 	const { itemIndex, target } = job;
-	if (job.message === undefined) paymentLog.reuse(itemIndex);
-	else await sendMessage(batch, itemIndex, job.message);
-	// As recorded with the payment: the conversation of this try may differ.
-	const paid = paymentLog.resultOf(itemIndex);
+	const paid = await payForMessage(batch, job);
+	// Those of the payment: the conversation of this try may differ.
 	const { message = {}, turns = [] } = paid;
 	const hint = responseHint(message);
 	if (hint !== undefined) run.hints.add(hint);
@@ -148,17 +151,19 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 	return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 }
 
-async function sendMessage(
+/** Pays for the message of an item, unless an earlier try has. */
+async function payForMessage(
 	{ run, paymentLog, bills }: MessageBatch,
-	itemIndex: number,
-	{ plan, turns }: NonNullable<MessageJob['message']>,
-): Promise<void> {
+	{ itemIndex, payment }: MessageJob,
+): Promise<PaymentResult> {
+	if ('earlier' in payment) return paymentLog.reuse(itemIndex, payment.earlier);
+	const { plan, turns, facts } = payment.message;
 	const read = (response: GoodResponse): PaymentResult | undefined => {
 		const { json } = response;
 		if (readMessage(json) === undefined) return undefined;
 		const billing = readBilling(response);
 		bills.push(billing);
-		return { message: json, turns, ...billing };
+		return { facts, message: json, turns, ...billing };
 	};
-	await run.gateway.payFor(plan, read, { journal: paymentLog, key: itemIndex });
+	return await run.gateway.payFor(plan, read, { journal: paymentLog, key: itemIndex });
 }

@@ -64,7 +64,7 @@ async function createRecorded(
 	} finally {
 		// A stopped execution sends nothing more, and may not know what it has sent.
 		if (!run.gateway.isStopped()) {
-			budget.close((itemIndex) => paymentLog.resultOf(itemIndex).facts?.estimatedCost ?? 0);
+			budget.close((itemIndex) => paymentLog.estimateOf(itemIndex));
 		}
 		run.gateway.end();
 		await progress?.close(isReturned);
@@ -130,7 +130,6 @@ async function openBatch(
 	const progress = mayHaveTasks && readIsStored(context, first) ? openProgress(context) : undefined;
 	const budget = new Budget(context, readBudget(options));
 	const run = await openRun(context, readLimits(first), {
-		journal: paymentLog,
 		pollIntervalMs: options.milliseconds('pollInterval'),
 	});
 	return {

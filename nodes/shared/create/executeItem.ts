@@ -2,6 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import {
 	alsoNamed,
 	GatewayError,
+	type GoodResponse,
 	hasCode,
 	isInline,
 	isOutOfReach,
@@ -24,14 +25,14 @@ import type { Batch, DryRunJob, ImageJob, Job } from './prepareItem';
 export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutionData[]> {
 	if (job.kind === 'dryRun') return [showRequest(batch, job)];
 	return await imagesOfItem(batch, job).catch((error: unknown) => {
-		throw withWayOut(error, batch.paymentLog.resultOf(job.itemIndex));
+		throw batch.paymentLog.isBrought(job.itemIndex) ? withWayOut(error) : error;
 	});
 }
 
 async function imagesOfItem(batch: Batch, job: ImageJob): Promise<INodeExecutionData[]> {
 	const { target } = job;
 	const paid = await payForItem(batch, job);
-	// As recorded with the payment: this try's request may differ.
+	// Those of the payment: this try's request may differ.
 	const { facts = {}, items, task, images } = paid;
 	if (task !== undefined) noteTask(batch, job.itemIndex, task.taskId, paid);
 	if (items !== undefined) return withTarget(batch.run, items, facts, target);
@@ -55,15 +56,18 @@ function showRequest({ budget }: Batch, { checked, order, target }: DryRunJob): 
 /** Pays for an item, unless an earlier try has. */
 async function payForItem(
 	{ run: { gateway }, checker, paymentLog }: Batch,
-	{ itemIndex, order }: ImageJob,
+	{ itemIndex, payment }: ImageJob,
 ): Promise<PaymentResult> {
-	if (order === undefined) paymentLog.reuse(itemIndex);
-	else {
-		await gateway.pay(order, itemIndex).catch(async (error: unknown) => {
-			throw await checker.explain(error, order.request);
-		});
-	}
-	return paymentLog.resultOf(itemIndex);
+	if ('earlier' in payment) return paymentLog.reuse(itemIndex, payment.earlier);
+	const { order } = payment;
+	const read = (response: GoodResponse): PaymentResult | undefined => {
+		const receipt = gateway.readReceipt(order, response);
+		return receipt && { ...receipt, facts: order.facts };
+	};
+	const entry = { journal: paymentLog, key: itemIndex };
+	return await gateway.payFor(order.plan, read, entry).catch(async (error: unknown) => {
+		throw await checker.explain(error, order.request);
+	});
 }
 
 function noteTask(
@@ -200,11 +204,9 @@ const waitOf = (
 };
 
 /** The error of an item that has brought its payment, with what to do if nothing more can come of it. */
-function withWayOut(error: unknown, { brought }: PaymentResult): unknown {
+function withWayOut(error: unknown): unknown {
 	// A failed task is submitted anew when it comes back.
-	if (brought === undefined || !(error instanceof GatewayError) || hasCode(error, 'taskFailed')) {
-		return error;
-	}
+	if (!(error instanceof GatewayError) || hasCode(error, 'taskFailed')) return error;
 	const { description } = error.problem;
 	return withDetails(error, { description: `${description} ${GENERATE_ANEW}`.trim() });
 }

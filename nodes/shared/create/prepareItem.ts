@@ -3,7 +3,9 @@ import { unchecked, type Checked } from '../../../gateway/models';
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
+import type { Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
+import type { RequestFacts } from '../run/requestFacts';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
 import { shownParameters } from '../tasks/taskReference';
@@ -47,11 +49,16 @@ export interface DryRunJob {
 	target: ImageTarget;
 }
 
+/** An order with the facts that its payment is recorded with, and its images come out with. */
+export interface PaidOrder extends Order {
+	facts: RequestFacts;
+}
+
 /** Returns the images of an item. */
 export interface ImageJob {
 	kind: 'images';
-	/** What to pay for; undefined where an earlier try has paid: then the request isn't even read. */
-	order?: Order;
+	/** What to pay for, or what an earlier try has paid for: then the request isn't even read. */
+	payment: { order: PaidOrder } | { earlier: Payment };
 	itemIndex: number;
 	mode: (typeof MODES)[number];
 	target: ImageTarget;
@@ -78,22 +85,22 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	// First, because the files and the model list that the payment was made with may be gone.
 	const { gateway } = batch.run;
 	if (!isDry) await paymentLog.identify(itemIndex, gateway.account.id, gateway.digest);
-	const job: ImageJob = {
-		kind: 'images',
+	const settings = {
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
 		target: readTarget(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
-	if (!isDry && paymentLog.ownEarlier(itemIndex) !== undefined) return job;
-	const request = await prepareRequest(batch, item, { mode: job.mode, isDry });
+	const earlier = isDry ? undefined : paymentLog.ownEarlier(itemIndex);
+	if (earlier !== undefined) return { kind: 'images', ...settings, payment: { earlier } };
+	const request = await prepareRequest(batch, item, { mode: settings.mode, isDry });
 	const { checked, order } = request;
 	if (isDry) {
 		budget.expectDry(checked.estimatedCost);
-		return { kind: 'dryRun', checked, order, target: job.target };
+		return { kind: 'dryRun', checked, order, target: settings.target };
 	}
-	await expectPayment(batch, itemIndex, request);
-	return { ...job, order };
+	const facts = await expectPayment(batch, itemIndex, request);
+	return { kind: 'images', ...settings, payment: { order: { ...order, facts } } };
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
@@ -133,12 +140,12 @@ async function prepareRequest(
 	return { given, checked, order: { ...order, plan, requested: checked.requested } };
 }
 
-/** Tells the log of payments and the budget of a request that is to be sent. */
+/** Tells the log of payments and the budget of a request that is to be sent. @returns its facts */
 async function expectPayment(
 	{ run, builder, budget, paymentLog }: Batch,
 	itemIndex: number,
 	{ given, checked, order }: PreparedRequest,
-): Promise<void> {
+): Promise<RequestFacts> {
 	const { request, estimatedCost, pricePerImage } = checked;
 	// The identity of a payment depends neither on the mode, nor on what the credential says about the
 	// gateway, nor on types that the model list corrects.
@@ -146,5 +153,7 @@ async function expectPayment(
 	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(order.fields);
 	const { model, prompt } = request;
-	paymentLog.note(itemIndex, { model, prompt, parameters, estimatedCost, pricePerImage });
+	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
+	paymentLog.note(itemIndex, facts);
+	return facts;
 }

@@ -339,18 +339,23 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/**
 	 * Uses the earlier payment of an item in place of a request, as `pay` does.
 	 *
-	 * @returns undefined if there is none
+	 * @param earlier that of `ownEarlier`
 	 * @throws GatewayError `outcomeUnknown` if it may have been charged
 	 */
-	reuse(itemIndex: number): PaymentResult | undefined {
-		const before = this.find(itemIndex);
-		if (before?.charged !== 'maybe') return before?.receipt;
-		throw new GatewayError(before.problem, { charged: 'maybe', code: 'outcomeUnknown' });
+	reuse(itemIndex: number, { result }: Payment): PaymentResult {
+		this.stateOf(itemIndex).isReused = true;
+		if (result.unknown === undefined) return result;
+		throw new GatewayError(result.unknown, { charged: 'maybe', code: 'outcomeUnknown' });
 	}
 
-	/** What an item has paid for in this try or an earlier one. */
-	resultOf(itemIndex: number): PaymentResult {
-		return this.stateOf(itemIndex).payment?.result ?? {};
+	/** The estimated cost of what an item has paid for in this try or an earlier one. */
+	estimateOf(itemIndex: number): number {
+		return this.stateOf(itemIndex).payment?.result.facts?.estimatedCost ?? 0;
+	}
+
+	/** Whether an item has brought its payment. */
+	isBrought(itemIndex: number): boolean {
+		return this.stateOf(itemIndex).payment?.result.brought !== undefined;
 	}
 
 	/** Updates the payment of an item. */

@@ -19,8 +19,8 @@ export interface Run {
 	/** Whether On Error is set to continue, so that a failed item is an output item. */
 	continuesOnFail: boolean;
 	helpers: IExecuteFunctions['helpers'];
-	/** The gateway, whose journal knows a paid request by the index of its item. */
-	gateway: Gateway<number>;
+	/** The gateway. What is charged goes by `payFor`, with the record of its node. */
+	gateway: Omit<Gateway, 'pay' | 'generate'>;
 	/** Whether an AI agent has called the node. */
 	isTool: boolean;
 	/** Limits how many files of all items are read at once. */
@@ -101,7 +101,7 @@ async function loadCredential(context: IExecuteFunctions): Promise<ICredentialDa
 }
 
 /** What a run needs of its gateway beside the limits. */
-type RunOptions = Pick<Ports<number>, 'journal' | 'pollIntervalMs' | 'needsKey'>;
+type RunOptions = Pick<Ports<undefined>, 'pollIntervalMs' | 'needsKey'>;
 
 /** Opens a run, with a gateway for all its items. */
 export async function openRun(
@@ -115,7 +115,7 @@ export async function openRun(
 	let retried = 0;
 	const hints = new Set<string>();
 	const name = oneLine(context.getNode().name);
-	const gateway = new Gateway<number>(account, {
+	const gateway = new Gateway(account, {
 		...options,
 		...portsOf(context, account),
 		signal: context.getExecutionCancelSignal(),
