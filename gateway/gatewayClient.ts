@@ -178,8 +178,9 @@ export class Gateway<Key = undefined> {
 			submittedAt: new Date().toISOString(),
 			sent: addressesSent(plan),
 		});
-		const images = found?.images && withFullAddresses(found.images, this.account.baseUrl);
-		return found && { requested, ...found, images };
+		if (found?.kind !== 'images') return found && { requested, ...found };
+		const images = withFullAddresses(found.images, this.account.baseUrl);
+		return { requested, ...found, images };
 	}
 
 	/**

@@ -19,22 +19,28 @@ import {
 import { addressesOfImages, isInline, readTaskState, type Task } from './task';
 
 /**
- * What was paid for, as the response says: finished images, perhaps with their task; or an open task; or
- * a task that has failed, perhaps with its reason.
+ * What was paid for, as the response says: finished images, perhaps with their task; or a task, which is
+ * open or has failed, perhaps with its reason.
  */
-export interface Receipt extends Bill {
-	images?: ImageResult[];
-	task?: Task;
+export type Receipt = RequestReceipt & (ImagesReceipt | { kind: 'task'; task: Task });
+
+interface RequestReceipt extends Bill {
 	/** The number of images that were requested. */
 	requested?: number;
+	/** The number of the request. */
+	requestId?: string;
+}
+
+interface ImagesReceipt {
+	kind: 'images';
+	images: ImageResult[];
+	task?: Task;
 	/** Unix seconds. */
 	created?: number;
 	/** What the request used up, as the gateway counts it. */
 	usage?: JsonObject;
 	/** Why some of the requested images are missing. */
 	refusal?: string;
-	/** The number of the request. */
-	requestId?: string;
 }
 
 /** What the gateway says of a request itself: its bill, and its number. */
@@ -75,7 +81,7 @@ export function readPaidResponse(
 	const told = { created, usage, refusal, requestId, ...bill };
 	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
 	// There is no task to poll, and nothing else is looked for.
-	if (isResult && !asynchronous) return { images, ...told };
+	if (isResult && !asynchronous) return { kind: 'images', images, ...told };
 	const hasStatus = readStatus(json) !== undefined;
 	const status = state.status === '' ? 'queued' : state.status;
 	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
@@ -89,10 +95,10 @@ export function readPaidResponse(
 	if (isReturned) {
 		// Recorded with its images, because the task lists new addresses when these expire.
 		const isListed = hasStatus && !images.some(isInline);
-		return { images, ...told, task: isListed ? task : undefined };
+		return { kind: 'images', images, ...told, task: isListed ? task : undefined };
 	}
 	const isTask = hasStatus || statusUrl !== undefined || namesTask(json);
 	if (task === undefined || !(isTask || (asynchronous && !saysRefusal(json)))) return undefined;
 	const failed = group === 'unsuccessful' ? reason : undefined;
-	return { task: { ...task, reason: failed }, requestId, ...bill };
+	return { kind: 'task', task: { ...task, reason: failed }, requestId, ...bill };
 }

@@ -7,6 +7,7 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { searchModelsFor } from '../shared/models/modelChoice';
 import { tolerant } from '../shared/parameters/attempt';
+import type { PaidMessage } from '../shared/payments/payment';
 import { runPayingNode } from '../shared/payments/payingNode';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { messageFields } from './messageParameters';
@@ -42,7 +43,7 @@ export class Message implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await runPayingNode(
+		return await runPayingNode<PaidMessage>(
 			this,
 			messageFields,
 			async (paymentLog) => await sendMessages(this, paymentLog),

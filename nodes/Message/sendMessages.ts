@@ -15,7 +15,7 @@ import { readRequestFacts } from '../shared/create/imageRequest';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
-import { describeSentAgain, type Payment, type PaymentResult } from '../shared/payments/payment';
+import { describeSentAgain, type PaidMessage, type Payment } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/run/nodeErrors';
@@ -31,7 +31,7 @@ import { counted } from '../../util/text';
 /** The messages of a run. */
 interface MessageBatch {
 	run: Run;
-	paymentLog: PaymentLog;
+	paymentLog: PaymentLog<PaidMessage>;
 	/** The bill of each message of this try. */
 	bills: Bill[];
 }
@@ -40,11 +40,11 @@ interface MessageBatch {
 interface MessageJob {
 	itemIndex: number;
 	target: MessageTarget;
-	payment: { message: PaidMessage } | { earlier: Payment };
+	payment: { order: MessageOrder } | { earlier: Payment };
 }
 
 /** What to send, and what its payment is recorded with. */
-interface PaidMessage {
+interface MessageOrder {
 	plan: PaidPlan;
 	/** The conversation as the output shows it. */
 	turns: Turn[];
@@ -64,7 +64,7 @@ export function readMessageFacts(item: ItemParameters): RequestFacts {
 /** Sends a message for each item, unless an earlier try has paid for it, and returns the responses. */
 export async function sendMessages(
 	context: IExecuteFunctions,
-	paymentLog: PaymentLog,
+	paymentLog: PaymentLog<PaidMessage>,
 ): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
 	const batch: MessageBatch = { run, paymentLog, bills: [] };
@@ -133,7 +133,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	paymentLog.identifyRequest(itemIndex, await gateway.fingerprintOf(plan));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	const turns = withoutFiles(request.messages, fileOf);
-	return { itemIndex, target, payment: { message: { plan, turns, facts } } };
+	return { itemIndex, target, payment: { order: { plan, turns, facts } } };
 }
 
 /** Does the job of an item. @returns its output item */
@@ -142,7 +142,7 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 	const { itemIndex, target } = job;
 	const paid = await payForMessage(batch, job);
 	// Those of the payment: the conversation of this try may differ.
-	const { message = {}, turns = [] } = paid;
+	const { message, turns } = paid;
 	const hint = responseHint(message);
 	if (hint !== undefined) run.hints.add(hint);
 	const about = { forTool: run.isTool, bill: laterBill(paid, {}) };
@@ -155,15 +155,15 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 async function payForMessage(
 	{ run, paymentLog, bills }: MessageBatch,
 	{ itemIndex, payment }: MessageJob,
-): Promise<PaymentResult> {
+): Promise<PaidMessage> {
 	if ('earlier' in payment) return paymentLog.reuse(itemIndex, payment.earlier);
-	const { plan, turns, facts } = payment.message;
-	const read = (response: GoodResponse): PaymentResult | undefined => {
+	const { plan, turns, facts } = payment.order;
+	const read = (response: GoodResponse): PaidMessage | undefined => {
 		const { json } = response;
 		if (readMessage(json) === undefined) return undefined;
 		const billing = readBilling(response);
 		bills.push(billing);
-		return { facts, message: json, turns, ...billing };
+		return { kind: 'message', facts, message: json, turns, ...billing };
 	};
 	return await run.gateway.payFor(plan, read, { journal: paymentLog, key: itemIndex });
 }

@@ -40,12 +40,14 @@ function readPayment(item: ItemParameters, taskType: TaskType): PaymentResult | 
 	const taskId = nonEmptyString(details.taskId);
 	if (details.outcome === 'unknown' || (taskId === undefined && images.length === 0)) {
 		const message = nonEmptyString(item.input?.json.error) ?? 'The outcome is unknown';
-		return { ...about, unknown: { message, description: CHECK_LOG, taskId, requestId } };
+		const problem = { message, description: CHECK_LOG, taskId, requestId };
+		return { ...about, kind: 'unknown', problem };
 	}
 	const statusUrl = nonEmptyString(details.statusUrl);
 	const status = nonEmptyString(details.status);
 	const task = taskId === undefined ? undefined : { taskId, taskType, statusUrl, status };
-	return { ...about, task, images: images.length === 0 ? undefined : images };
+	if (task !== undefined && images.length === 0) return { ...about, kind: 'task', task };
+	return { ...about, kind: 'images', task, images };
 }
 
 const CHECK_LOG = "Check the usage log in the gateway's console.";

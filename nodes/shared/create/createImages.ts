@@ -6,7 +6,7 @@ import { tolerant } from '../parameters/attempt';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readBudget, readAddSummary, readLimits } from '../parameters/optionValues';
 import { runPayingNode } from '../payments/payingNode';
-import { describeSentAgain } from '../payments/payment';
+import { describeSentAgain, type PaidImages } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import { runItems, type Failure } from '../run/itemRunner';
 import { failedItems, isFailed } from '../run/nodeErrors';
@@ -31,7 +31,7 @@ export const createImages = async (
 	fields: PayingField[],
 	builder: RequestBuilder,
 ): Promise<INodeExecutionData[][]> =>
-	await runPayingNode(
+	await runPayingNode<PaidImages>(
 		context,
 		fields,
 		async (paymentLog) => await createRecorded(context, builder, paymentLog),
@@ -42,7 +42,7 @@ export const createImages = async (
 async function createRecorded(
 	context: IExecuteFunctions,
 	builder: RequestBuilder,
-	paymentLog: PaymentLog,
+	paymentLog: PaymentLog<PaidImages>,
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	const addSummary = readAddSummary(first);
@@ -121,7 +121,7 @@ function assignAndReserve({ budget, paymentLog }: Batch): Failure[] {
 async function openBatch(
 	context: IExecuteFunctions,
 	builder: RequestBuilder,
-	paymentLog: PaymentLog,
+	paymentLog: PaymentLog<PaidImages>,
 ): Promise<Batch> {
 	const first = new ItemParameters(context, 0);
 	const { options } = first;

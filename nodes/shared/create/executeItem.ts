@@ -6,13 +6,14 @@ import {
 	hasCode,
 	isInline,
 	isOutOfReach,
+	type Task,
 	withDetails,
 } from '../../../gateway';
 import { laterBill } from '../../../util/bill';
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
 import { imageItems, itemPerImage, withTarget } from '../images/imageItems';
-import type { PaymentResult } from '../payments/payment';
+import type { PaidImages } from '../payments/payment';
 import { isFailed } from '../run/nodeErrors';
 import { rowName } from '../run/rowNames';
 import { costOf } from '../run/tally';
@@ -20,6 +21,9 @@ import { taskItem } from '../tasks/taskReference';
 import type { TaskWait } from '../tasks/waitEntries';
 import { dryRunItem } from './dryRun';
 import type { Batch, DryRunJob, ImageJob, Job } from './prepareItem';
+
+/** What was paid for, where it is known how it is there. */
+type ResultOfKind<K extends PaidImages['kind']> = Extract<PaidImages, { kind: K }>;
 
 /** Does the job of an item. @returns its output items */
 export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutionData[]> {
@@ -33,13 +37,16 @@ async function imagesOfItem(batch: Batch, job: ImageJob): Promise<INodeExecution
 	const { target } = job;
 	const paid = await payForItem(batch, job);
 	// Those of the payment: this try's request may differ.
-	const { facts = {}, items, task, images } = paid;
+	const { facts = {}, task, cost, costCurrency } = paid;
 	if (task !== undefined) noteTask(batch, job.itemIndex, task.taskId, paid);
-	if (items !== undefined) return withTarget(batch.run, items, facts, target);
-	const { cost, costCurrency } = paid;
+	if (paid.kind === 'items') return withTarget(batch.run, paid.items, facts, target);
 	// A task that has failed at once with a reason is an error in every mode: Image Wait couldn't name it.
-	if (task !== undefined && images === undefined && task.reason === undefined) {
-		const submitted = taskItem({ task, facts: { ...facts, cost, costCurrency }, target });
+	if (paid.kind === 'task' && paid.task.reason === undefined) {
+		const submitted = taskItem({
+			task: paid.task,
+			facts: { ...facts, cost, costCurrency },
+			target,
+		});
 		batch.progress?.add(submitted);
 		if (job.mode === 'submit') return [submitted];
 	}
@@ -57,10 +64,10 @@ function showRequest({ budget }: Batch, { checked, order, target }: DryRunJob): 
 async function payForItem(
 	{ run: { gateway }, checker, paymentLog }: Batch,
 	{ itemIndex, payment }: ImageJob,
-): Promise<PaymentResult> {
+): Promise<PaidImages> {
 	if ('earlier' in payment) return paymentLog.reuse(itemIndex, payment.earlier);
 	const { order } = payment;
-	const read = (response: GoodResponse): PaymentResult | undefined => {
+	const read = (response: GoodResponse): PaidImages | undefined => {
 		const receipt = gateway.readReceipt(order, response);
 		return receipt && { ...receipt, facts: order.facts };
 	};
@@ -74,7 +81,7 @@ function noteTask(
 	{ run, itemOfTask }: Batch,
 	itemIndex: number,
 	taskId: string,
-	{ brought }: PaymentResult,
+	{ brought }: PaidImages,
 ): void {
 	const first = itemOfTask.get(taskId) ?? itemIndex;
 	itemOfTask.set(taskId, first);
@@ -95,21 +102,21 @@ const LONGEST_RECHECK_MS = 5000;
  */
 async function collectImages(
 	batch: Batch,
-	paid: PaymentResult,
+	paid: ResultOfKind<'images' | 'task'>,
 	job: ImageJob,
 ): Promise<INodeExecutionData[]> {
 	const { run, paymentLog, itemOfTask } = batch;
 	const { itemIndex, target } = job;
-	const { facts = {}, requested = 1 } = paid;
 	// A synchronous request may be answered with a task as well.
-	const current = await (paid.images === undefined
+	const current = await (paid.kind === 'task'
 		? finishTask(batch, paid, job)
 		: recheckImages(batch, paid, job));
 	if (current === undefined) return [];
-	const { task, images = [], created, usage, refusal } = current;
-	const bill = laterBill(current, paid);
+	const { images, ...about } = current;
+	const { task, facts = {}, requested = 1, created, usage, refusal, cost, costCurrency } = about;
 	const estimatedCost = costOf(facts, images.length);
-	paymentLog.update(itemIndex, { ...current, ...bill, facts: { ...facts, estimatedCost } });
+	const recorded = { ...about, facts: { ...facts, estimatedCost } };
+	paymentLog.update(itemIndex, { ...recorded, images });
 	// Items with the same task share its images.
 	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
 	// Not every request says how many images it is for.
@@ -119,12 +126,12 @@ async function collectImages(
 			`${capital(rowName(itemIndex, facts.prompt))}: the gateway returned ${count} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
 		);
 	}
-	const ofRequest = isFirst ? { usage, ...bill } : {};
-	const shown = { created, ...ofRequest, ...facts, ...task, requestId: paid.requestId };
+	const ofRequest = isFirst ? { usage, cost, costCurrency } : {};
+	const shown = { created, ...ofRequest, ...facts, ...task, requestId: about.requestId };
 	if (!images.some(isInline)) return await imageItems(run, images, shown, target);
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...target, fileName: '' });
-	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
+	if (!items.some(isFailed)) paymentLog.update(itemIndex, { ...recorded, kind: 'items', items });
 	return withTarget(run, items, facts, target);
 }
 
@@ -134,27 +141,21 @@ async function collectImages(
  */
 async function recheckImages(
 	{ run, paymentLog }: Batch,
-	paid: PaymentResult,
+	paid: ResultOfKind<'images'>,
 	job: ImageJob,
-): Promise<PaymentResult> {
+): Promise<ResultOfKind<'images'>> {
 	const { task } = paid;
 	if (task === undefined || !paymentLog.isReused(job.itemIndex)) return paid;
 	const wait = waitOf(paid, task, { ...job, maxWaitMs: LONGEST_RECHECK_MS });
 	const now = await run.gateway.waitFor(wait).catch(() => undefined);
 	if (now?.kind !== 'finished') return paid;
 	const { images } = now.state;
-	const { length = 0 } = paid.images ?? [];
+	const { length } = paid.images;
 	// A gateway that forgets images one by one must not take along those that have come before, and a
 	// failed item is about one of them.
 	const isSame = paid.brought === undefined ? images.length >= length : images.length === length;
 	return isSame ? { ...paid, images } : paid;
 }
-
-/** A receipt has images or a task: only a damaged record leads here, or a payment that outlasts its run. */
-const NOTHING_RECORDED = {
-	message: 'The record of what was paid for names neither an image nor a task',
-	description: "Check the usage log in the gateway's console before you send the request again.",
-};
 
 /**
  * Waits for the task that was paid for.
@@ -165,14 +166,13 @@ const NOTHING_RECORDED = {
  */
 async function finishTask(
 	{ run, paymentLog, progress, waits }: Batch,
-	paid: PaymentResult,
+	{ end, ...paid }: ResultOfKind<'task'>,
 	job: ImageJob,
-): Promise<PaymentResult | undefined> {
-	const { task, lost } = paid;
-	if (task === undefined) throw new GatewayError(NOTHING_RECORDED, { charged: 'maybe' });
+): Promise<ResultOfKind<'images'> | undefined> {
+	const { task } = paid;
 	const { itemIndex } = job;
 	// An earlier try found no task or no image; this one polls again.
-	if (lost === true) paymentLog.update(itemIndex, { lost: false });
+	if (end === 'lost') paymentLog.update(itemIndex, paid);
 	const wait = waitOf(paid, task, job);
 	// One that has failed at once with a reason is an error at once.
 	if (progress !== undefined && task.reason === undefined) {
@@ -184,18 +184,23 @@ async function finishTask(
 		if (result.kind === 'open') throw result.error as GatewayError;
 		const { status, images, created, usage, refusal } = result.state;
 		const told = { created, usage, refusal, ...laterBill(result.state, paid) };
-		return { task: { ...task, status }, images, ...told };
+		return { ...paid, kind: 'images', task: { ...task, status }, images, ...told };
 	} catch (error) {
-		if (error instanceof GatewayError) paymentLog.update(itemIndex, laterBill(error.problem, paid));
-		if (hasCode(error, 'taskFailed')) paymentLog.update(itemIndex, { failed: true });
-		else if (isOutOfReach(error)) paymentLog.update(itemIndex, { lost: true });
+		if (error instanceof GatewayError) {
+			const outOfReach = isOutOfReach(error) ? 'lost' : undefined;
+			paymentLog.update(itemIndex, {
+				...paid,
+				...laterBill(error.problem, paid),
+				end: end === 'failed' || hasCode(error, 'taskFailed') ? 'failed' : outOfReach,
+			});
+		}
 		throw error as Error;
 	}
 }
 
 const waitOf = (
-	{ facts: told, cost, costCurrency, brought: charged = 'yes' }: PaymentResult,
-	task: NonNullable<PaymentResult['task']>,
+	{ facts: told, cost, costCurrency, brought: charged = 'yes' }: PaidImages,
+	task: Task,
 	{ target, maxWaitMs }: ImageJob,
 ): TaskWait => {
 	const deadlineAt = Date.now() + maxWaitMs;

@@ -3,7 +3,7 @@ import { unchecked, type Checked } from '../../../gateway/models';
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
-import type { Payment } from '../payments/payment';
+import type { PaidImages, Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { RequestFacts } from '../run/requestFacts';
 import type { Run } from '../run/runContext';
@@ -27,7 +27,7 @@ export interface Batch {
 	builder: RequestBuilder;
 	budget: Budget;
 	checker: Checker;
-	paymentLog: PaymentLog;
+	paymentLog: PaymentLog<PaidImages>;
 	/** With Survive Restarts, where accepted tasks are stored; none is waited for in memory then. */
 	progress?: Progress;
 	/** By task ID, the first item that the gateway gave it to. */
@@ -50,7 +50,7 @@ export interface DryRunJob {
 }
 
 /** An order with the facts that its payment is recorded with, and its images come out with. */
-export interface PaidOrder extends Order {
+interface PaidOrder extends Order {
 	facts: RequestFacts;
 }
 

@@ -1,4 +1,4 @@
-import type { Payment } from './payment';
+import { endOf, type Payment } from './payment';
 
 /** What is known of a payment before it is made: its place, and what is sent. */
 export type Identity = Omit<Payment, 'result' | 'delivered' | 'reference'>;
@@ -52,8 +52,9 @@ export class EarlierPayments {
 	isUsable(payment: Payment): boolean {
 		if (isInUse(payment)) return false;
 		const { executionId, result } = payment;
-		if (result.unknown !== undefined && this.resendsUnknown) return false;
-		return executionId === this.executionId || (!result.unknown && !result.failed);
+		if (result.kind === 'unknown' && this.resendsUnknown) return false;
+		const isPaid = result.kind !== 'unknown' && endOf(result) !== 'failed';
+		return executionId === this.executionId || isPaid;
 	}
 }
 

@@ -2,6 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { choicesOf, type PayingField } from '../fields/choices';
 import type { RequestFacts } from '../run/requestFacts';
 import { runNode } from '../run/runNode';
+import type { Paid } from './payment';
 import { PaymentLog, type PaymentSources } from './paymentLog';
 
 /**
@@ -12,15 +13,15 @@ import { PaymentLog, type PaymentSources } from './paymentLog';
  * @param sources @see PaymentLog
  * @throws as `runNode`
  */
-export async function runPayingNode(
+export async function runPayingNode<R extends Paid>(
 	context: IExecuteFunctions,
 	fields: PayingField[],
-	execute: (paymentLog: PaymentLog) => Promise<INodeExecutionData[][]>,
+	execute: (paymentLog: PaymentLog<R>) => Promise<INodeExecutionData[][]>,
 	readFacts: (itemIndex: number) => RequestFacts,
 	sources: PaymentSources = {},
 ): Promise<INodeExecutionData[][]> {
 	const choices = choicesOf(fields, context.getNode().parameters);
-	const paymentLog = new PaymentLog(context, choices, readFacts, sources);
+	const paymentLog = new PaymentLog<R>(context, choices, readFacts, sources);
 	try {
 		return await runNode(context, async () => await execute(paymentLog), paymentLog);
 	} finally {

@@ -17,30 +17,53 @@ import type { RequestFacts } from '../run/requestFacts';
 import { counted } from '../../../util/text';
 import { rowName } from '../run/rowNames';
 
-/** The result of a paid request so far. */
-export interface PaymentResult extends Receipt {
-	/**
-	 * The output items, in place of images from inside the response: those of a whole batch would
-	 * fill the memory.
-	 */
-	items?: INodeExecutionData[];
-	/** The response to a message. */
-	message?: JsonObject;
-	/** The conversation that was sent with it, as the output shows it. */
-	turns?: Turn[];
+/** What a paid request has come to so far. */
+export type PaymentResult = Paid | UnknownResult;
+
+/** What it has come to if it was certainly charged. */
+export type Paid = PaidImages | PaidMessage;
+
+/** The images of a request, or their task. */
+export type PaidImages = AboutRequest & (ImagesReceipt | TaskResult | StoredImages);
+
+/** What is known of a request beside what it has come to. */
+interface AboutRequest extends Bill {
 	/**
 	 * The facts of the request; in a later try, an expression may create another one from the same
 	 * item.
 	 */
 	facts?: RequestFacts;
-	/** The problem of a request that may or may not have been accepted. */
-	unknown?: Problem;
-	/** Whether the task has failed. */
-	failed?: boolean;
-	/** Whether the gateway no longer has the task, or has no image of it. */
-	lost?: boolean;
+	/** The number of the request. */
+	requestId?: string;
 	/** What the input item says of the charge, where that has brought the payment. */
 	brought?: Charged;
+}
+
+export type ImagesReceipt = Extract<Receipt, { kind: 'images' }>;
+
+type TaskResult = Extract<Receipt, { kind: 'task' }> & {
+	/** Whether the task has failed, or the gateway no longer has it, or has no image of it. */
+	end?: 'failed' | 'lost';
+};
+
+/** The output items in place of images from inside the response: those of a whole batch would fill the memory. */
+type StoredImages = Omit<ImagesReceipt, 'kind' | 'images'> & {
+	kind: 'items';
+	items: INodeExecutionData[];
+};
+
+/** The response to a message. */
+export interface PaidMessage extends AboutRequest {
+	kind: 'message';
+	message: JsonObject;
+	/** The conversation that was sent with it, as the output shows it. */
+	turns: Turn[];
+}
+
+/** A request that may or may not have been accepted. */
+interface UnknownResult extends AboutRequest {
+	kind: 'unknown';
+	problem: Problem;
 }
 
 /** The record of a paid request. */
@@ -73,20 +96,20 @@ export interface Payment {
  * @returns copies, linked to the input item; undefined for other payments
  */
 export function itemsWithoutAddress(
-	{ items, message, turns }: PaymentResult,
+	result: PaymentResult,
 	itemIndex: number,
 ): INodeExecutionData[] | undefined {
-	if (items !== undefined) {
-		return items.map((item) => ({
+	if (result.kind === 'items') {
+		return result.items.map((item) => ({
 			...item,
 			json: deepCopy(item.json),
 			pairedItem: { item: itemIndex },
 		}));
 	}
-	const response = message && readMessage(message);
-	if (response === undefined) return undefined;
+	const response = result.kind === 'message' ? readMessage(result.message) : undefined;
+	if (result.kind !== 'message' || response === undefined) return undefined;
 	const { content, ...facts } = response;
-	const messages = turns && [...turns, { role: 'assistant', content }];
+	const messages = [...result.turns, { role: 'assistant', content }];
 	const json = deepCopy(withoutUndefined({ ...facts, messages })) as IDataObject;
 	return [{ json, pairedItem: { item: itemIndex } }];
 }
@@ -103,13 +126,17 @@ export const RESCUE_OF_ONE =
 export const rescueOfCalled = (executionId: string): string =>
 	`To get it without paying twice, retry the sub-workflow's own execution (${executionId}) in Executions; a retry of the workflow that called it pays again.`;
 
+/** How the task of a payment has ended without an image. */
+export const endOf = (result: PaymentResult): TaskResult['end'] =>
+	result.kind === 'task' ? result.end : undefined;
+
 /** Whether a payment was charged: a failed task may have been paid back. */
-export const chargeOf = ({ unknown, failed, brought = 'yes' }: PaymentResult): Charged =>
-	unknown !== undefined || failed === true ? 'maybe' : brought;
+export const chargeOf = (result: PaymentResult): Charged =>
+	result.kind === 'unknown' || endOf(result) === 'failed' ? 'maybe' : (result.brought ?? 'yes');
 
 /** Whether a payment came to its end without a result: the same key would bring the same again. */
-export const hasEnded = ({ unknown, failed }: PaymentResult): boolean =>
-	failed === true || unknown?.isAnswered === true;
+export const hasEnded = (result: PaymentResult): boolean =>
+	result.kind === 'unknown' ? result.problem.isAnswered === true : endOf(result) === 'failed';
 
 /** More tasks than a hint can list. */
 const MOST_LISTED = 100;
@@ -126,38 +153,53 @@ export function describeSentAgain(count: number, header: string, tasks: string[]
 }
 
 /** The gateway's bill for a request, also for one of unknown outcome. */
-export const billOf = (result: PaymentResult): Bill => laterBill(result, result.unknown ?? {});
+export const billOf = (result: PaymentResult): Bill =>
+	laterBill(result, result.kind === 'unknown' ? result.problem : {});
+
+/** What leads to the result of a payment. */
+export function leadsTo(result: PaymentResult) {
+	const { requestId } = result;
+	if (result.kind === 'message') return { requestId };
+	if (result.kind === 'unknown') {
+		const { taskId, requestId: own } = result.problem;
+		return { requestId: requestId ?? own, taskId };
+	}
+	const { taskId, taskType, status, statusUrl } = result.task ?? {};
+	const images = result.kind === 'images' ? result.images : [];
+	const url = images.find((image) => !isInline(image))?.url;
+	return { requestId, taskId, taskType, status, statusUrl, url };
+}
 
 /** What was paid for and not returned. */
 export const listPayments = (
 	payments: Array<Pick<Payment, 'itemIndex' | 'result'>>,
 ): UnreturnedPayment[] =>
 	payments.flatMap(({ itemIndex: item, result }) => {
-		const { unknown } = result;
-		const { requestId = unknown?.requestId } = result;
+		const { requestId, taskId } = leadsTo(result);
 		const about = { item, ...(requestId !== undefined && { requestId }) };
-		const unclear = { ...about, outcome: 'unknown' as const, taskId: unknown?.taskId };
-		return [
-			...availableTask(result).map((task) => ({ ...about, ...task })),
-			...availableImages(result).map((image) => ({ ...about, ...image })),
-			...(result.message === undefined ? [] : [{ ...about, note: MESSAGE }]),
-			...(unknown === undefined ? [] : [unclear]),
-		];
+		if (result.kind === 'message') return [{ ...about, note: MESSAGE }];
+		if (result.kind === 'unknown') return [{ ...about, outcome: 'unknown' as const, taskId }];
+		return [...availableTask(result), ...availableImages(result)].map((one) => ({
+			...about,
+			...one,
+		}));
 	});
 
 /** The task whose images have no address, or aren't known yet. */
-function availableTask({ task, images = [], items, failed, lost }: PaymentResult): Task[] {
-	if (task === undefined || failed === true || lost === true) return [];
-	const isNeeded = images.length === 0 || items !== undefined || images.some(isInline);
-	const { taskId, taskType, statusUrl } = task;
-	return isNeeded ? [{ taskId, taskType, statusUrl }] : [];
+function availableTask(result: PaidImages): Task[] {
+	const isNeeded = result.kind === 'images' ? result.images.some(isInline) : true;
+	if (result.task === undefined || endOf(result) !== undefined || !isNeeded) return [];
+	const { taskId, taskType, statusUrl } = result.task;
+	return [{ taskId, taskType, statusUrl }];
 }
 
-function availableImages({ images = [], items = [], task }: PaymentResult) {
+function availableImages(result: PaidImages) {
+	const images = result.kind === 'images' ? result.images : [];
+	const items = result.kind === 'items' ? result.items : [];
 	// An inline image would fill the error with its bytes.
 	const addresses = images.filter((image) => !isInline(image));
 	// Inline images are also available from the task.
-	const inside = task === undefined ? images.length - addresses.length + items.length : 0;
+	const inside = result.task === undefined ? images.length - addresses.length + items.length : 0;
 	return [...addresses.map(({ url }) => ({ url })), ...Array(inside).fill({ note: INSIDE })];
 }
 
@@ -170,12 +212,13 @@ export function withPayment(error: unknown, paid: Payment): GatewayError {
 	const problem = problemOf(error);
 	const nameOf = (itemIndex: number) => rowName(itemIndex, result.facts?.prompt);
 	const payment = describeUnreturned(listPayments([paid]), nameOf);
-	const isUnknown = result.unknown !== undefined;
+	const isUnknown = result.kind === 'unknown';
+	const { taskId, taskType } = leadsTo(result);
 	return new GatewayError(
 		{
 			...problem,
-			taskId: result.task?.taskId ?? result.unknown?.taskId,
-			taskType: result.task?.taskType,
+			taskId,
+			taskType,
 			description: [problem.description, payment].filter((text) => text !== '').join('\n'),
 		},
 		isUnknown ? { charged: 'maybe', code: 'outcomeUnknown' } : {},

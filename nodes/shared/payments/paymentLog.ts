@@ -2,7 +2,6 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import {
 	type Charged,
 	GatewayError,
-	isInline,
 	type Journal,
 	mostCharged,
 	type Problem,
@@ -24,10 +23,13 @@ import {
 	rescueOfCalled,
 	billOf,
 	chargeOf,
+	endOf,
 	hasEnded,
 	itemsWithoutAddress,
+	leadsTo,
 	listPayments,
 	withPayment,
+	type Paid,
 	type Payment,
 	type PaymentResult,
 } from './payment';
@@ -102,7 +104,7 @@ interface ItemState {
  * one a person has looked, and the request is sent again. The payment of a tool call that succeeded is removed: the next
  * call is meant to create another image.
  */
-export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
+export class PaymentLog<R extends Paid> implements KnownItems, Journal<number, R> {
 	private readonly isTool: boolean;
 
 	/** This execution, and this run of the node in it. */
@@ -208,8 +210,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		if (this.isTool || identity === undefined) return undefined;
 		const found = this.earlier.find(ownKeysOf(identity));
 		// It may be sent again, if the item's request is still the same.
-		if (found?.result.unknown !== undefined && found.reference !== undefined) return undefined;
-		return found ?? (unknown && { ...identity, result: { unknown } });
+		if (found?.result.kind === 'unknown' && found.reference !== undefined) return undefined;
+		return found ?? (unknown && { ...identity, result: { kind: 'unknown', problem: unknown } });
 	}
 
 	/**
@@ -232,15 +234,15 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	}
 
 	/** @see Journal */
-	find(itemIndex: number): ReturnType<Journal<number, PaymentResult>['find']> {
+	find(itemIndex: number): ReturnType<Journal<number, R>['find']> {
 		const state = this.stateOf(itemIndex);
 		const { payment } = state;
 		if (payment === undefined) return undefined;
 		state.isReused = true;
-		const { unknown } = payment.result;
-		return unknown === undefined
-			? { charged: 'yes', receipt: payment.result }
-			: { charged: 'maybe', problem: unknown };
+		const { result } = payment;
+		return result.kind === 'unknown'
+			? { charged: 'maybe', problem: result.problem }
+			: { charged: 'yes', receipt: result as R };
 	}
 
 	/**
@@ -300,7 +302,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const earlier = this.isTool ? this.paymentsOf(itemIndex) : [];
 		const lost = earlier.find(
 			({ result, reference }) =>
-				result.unknown !== undefined && !hasEnded(result) && reference !== undefined,
+				result.kind === 'unknown' && !hasEnded(result) && reference !== undefined,
 		);
 		if (lost === undefined) return undefined;
 		const { reference } = lost;
@@ -312,7 +314,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** @see Journal */
 	begin(itemIndex: number, pending: () => Problem): void {
 		const state = this.stateOf(itemIndex);
-		if (state.payment?.result.unknown !== undefined || state.pending !== undefined) {
+		if (state.payment?.result.kind === 'unknown' || state.pending !== undefined) {
 			state.isSentAgain = true;
 			const { taskId } = pending();
 			if (taskId !== undefined) (state.lostTasks ??= new Set()).add(taskId);
@@ -321,9 +323,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	}
 
 	/** @see Journal */
-	settle(itemIndex: number, end: Settled<PaymentResult>): void {
+	settle(itemIndex: number, end: Settled<R>): void {
 		const state = this.stateOf(itemIndex);
-		const { pending, takenOver, facts, payment: earlier } = state;
+		const { pending, takenOver, payment: earlier } = state;
 		delete state.pending;
 		// Once the run is over, what was begun is recorded so.
 		if (pending === undefined || end.charged === 'no') return;
@@ -331,9 +333,10 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		if (end.charged === 'yes' && takenOver !== undefined) {
 			keepOnly(this.payments, (one) => one !== takenOver);
 		}
-		const result = this.recorded(end.charged === 'yes' ? end.receipt : { unknown: end.problem });
+		const result =
+			end.charged === 'yes' ? this.recorded(end.receipt) : this.unknownOf(itemIndex, end.problem);
 		if (earlier === undefined) this.add(itemIndex, result);
-		else earlier.result = { facts, ...result };
+		else earlier.result = result;
 	}
 
 	/**
@@ -342,10 +345,10 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	 * @param earlier that of `ownEarlier`
 	 * @throws GatewayError `outcomeUnknown` if it may have been charged
 	 */
-	reuse(itemIndex: number, { result }: Payment): PaymentResult {
+	reuse(itemIndex: number, { result }: Payment): R {
 		this.stateOf(itemIndex).isReused = true;
-		if (result.unknown === undefined) return result;
-		throw new GatewayError(result.unknown, { charged: 'maybe', code: 'outcomeUnknown' });
+		if (result.kind !== 'unknown') return result as R;
+		throw new GatewayError(result.problem, { charged: 'maybe', code: 'outcomeUnknown' });
 	}
 
 	/** The estimated cost of what an item has paid for in this try or an earlier one. */
@@ -359,9 +362,9 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	}
 
 	/** Updates the payment of an item. */
-	update(itemIndex: number, result: PaymentResult): void {
+	update(itemIndex: number, result: R): void {
 		const { payment } = this.stateOf(itemIndex);
-		if (payment !== undefined) payment.result = { ...payment.result, ...this.recorded(result) };
+		if (payment !== undefined) payment.result = this.recorded(result);
 	}
 
 	/** Sets the facts of an item's request once they are read; a payment is recorded with them. */
@@ -372,7 +375,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** Whether this try returns what an earlier one has paid for. */
 	isReused(itemIndex: number): boolean {
 		const { isReused = false, isRecovered = false, payment } = this.stateOf(itemIndex);
-		return isRecovered || (isReused && payment?.result.unknown === undefined);
+		return isRecovered || (isReused && payment?.result.kind !== 'unknown');
 	}
 
 	/** The items for which this try returns what an earlier one has paid for. */
@@ -388,7 +391,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const hasUnclear = (itemIndex: number, own?: Payment): boolean =>
 			this.paymentsOf(itemIndex).some(
 				(payment) =>
-					payment.result.unknown !== undefined &&
+					payment.result.kind === 'unknown' &&
 					payment !== own &&
 					// The calls of a tool differ by their requests.
 					(this.isTool || this.isOfThisRun(payment)),
@@ -402,7 +405,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 
 	/** The tasks of such attempts that no item has got: a gateway that ignores keys may have charged for them. */
 	lostTasks(): string[] {
-		const got = new Set([...this.used()].map(({ result }) => result.task?.taskId));
+		const paid = [...this.used()].filter(({ result }) => result.kind !== 'unknown');
+		const got = new Set(paid.map(({ result }) => leadsTo(result).taskId));
 		const named = [...this.items.values()].flatMap(({ lostTasks = [] }) => [...lostTasks]);
 		return named.filter((taskId) => !got.has(taskId));
 	}
@@ -428,23 +432,17 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const state = this.stateOf(itemIndex);
 		const paid = state.payment?.result;
 		const named = paid ?? this.paymentsOf(itemIndex).at(-1)?.result;
-		const { task, unknown, images = [] } = named ?? {};
 		// A task goes with the prompt that it was paid for.
 		const { model, prompt } = named?.facts ?? state.facts ?? this.readFacts(itemIndex);
 		return {
 			charged: this.chargeOf(itemIndex),
-			taskId: task?.taskId ?? unknown?.taskId,
-			taskType: task?.taskType,
-			status: task?.status,
-			statusUrl: task?.statusUrl,
+			...(named && leadsTo(named)),
 			model,
 			prompt,
 			// Only what is in the sum of this try: not a refused request, or a payment that it doesn't use.
 			...(this.isStarted(itemIndex) && paid !== undefined
 				? { estimatedCost: paid.facts?.estimatedCost, ...billOf(paid) }
 				: {}),
-			requestId: named?.requestId ?? unknown?.requestId,
-			url: images.find((image) => !isInline(image))?.url,
 		};
 	}
 
@@ -460,8 +458,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	/** @see KnownItems */
 	get rescue(): string {
 		const isThere = this.payments.some(
-			({ result }) =>
-				result.unknown === undefined && result.failed !== true && result.lost !== true,
+			({ result }) => result.kind !== 'unknown' && endOf(result) === undefined,
 		);
 		if (!isThere || this.isTool) return '';
 		// What has called this workflow would call it anew.
@@ -483,7 +480,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		const begun = [...this.items].flatMap(([itemIndex, { pending, payment }]) =>
 			pending === undefined || payment !== undefined
 				? []
-				: { itemIndex, result: { unknown: pending() } },
+				: { itemIndex, result: this.unknownOf(itemIndex, pending()) },
 		);
 		return listPayments([...open, ...begun]);
 	}
@@ -519,12 +516,18 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	}
 
 	/** A result without secrets, as n8n stores it with the execution. @see AS_THEY_CAME */
-	private recorded(result: PaymentResult): PaymentResult {
+	private recorded<P extends PaymentResult>(result: P): P {
 		const parts = Object.entries(result).map(([name, part]) => [
 			name,
 			AS_THEY_CAME.includes(name) ? part : leaving(this.context, part as unknown),
 		]);
-		return Object.fromEntries(parts) as PaymentResult;
+		return Object.fromEntries(parts) as P;
+	}
+
+	/** The result of an item's request of unknown outcome. */
+	private unknownOf(itemIndex: number, problem: Problem): PaymentResult {
+		const { facts } = this.stateOf(itemIndex);
+		return this.recorded({ kind: 'unknown', facts, problem });
 	}
 
 	private stateOf(itemIndex: number): ItemState {
@@ -566,7 +569,7 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 		if (own !== undefined) return this.use(itemIndex, own);
 		const { unknown } = this;
 		if (unknown === undefined || this.stateOf(itemIndex).identity === undefined) return undefined;
-		return this.add(itemIndex, { unknown });
+		return this.add(itemIndex, this.unknownOf(itemIndex, unknown));
 	}
 
 	/** The payment that an item has, or the one that is its own. */
@@ -637,8 +640,8 @@ export class PaymentLog implements KnownItems, Journal<number, PaymentResult> {
 	}
 
 	private add(itemIndex: number, result: PaymentResult): Payment {
-		const { facts, reference } = this.stateOf(itemIndex);
-		const payment = { result: { facts, ...result }, reference, ...this.identityOf(itemIndex) };
+		const { reference } = this.stateOf(itemIndex);
+		const payment = { result, reference, ...this.identityOf(itemIndex) };
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);
 	}

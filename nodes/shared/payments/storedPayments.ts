@@ -70,7 +70,10 @@ export function openPayments(
 }
 
 const isRecord = (stored: unknown): stored is StoredRecord =>
-	isJsonObject(stored) && stored.version === VERSION && Array.isArray(stored.payments);
+	isJsonObject(stored) &&
+	stored.version === VERSION &&
+	Array.isArray(stored.payments) &&
+	stored.payments.every(({ result }: Partial<Payment>) => result?.kind !== undefined);
 
 const UNREADABLE: Problem = {
 	message: 'The outcome is unknown: another version of this package recorded what was paid for',

@@ -129,13 +129,16 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 	});
 	const url = (nth: number) => ({ url: `https://images.example/${nth}.png?a=1&copy=2` });
 	const payments: Array<{ itemIndex: number; result: PaymentResult }> = [
-		{ itemIndex: 6, result: { task: task('t6'), images: [url(1), url(2)] } },
-		{ itemIndex: 4, result: { task: task('t4'), failed: true } },
-		{ itemIndex: 3, result: { task: task('t3'), lost: true } },
-		{ itemIndex: 2, result: { task: task('t2') } },
-		{ itemIndex: 1, result: { unknown: { message: '', description: '', taskId: 't1' } } },
-		{ itemIndex: 0, result: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
-		{ itemIndex: 7, result: { message: { content: [] } } },
+		{ itemIndex: 6, result: { kind: 'images', task: task('t6'), images: [url(1), url(2)] } },
+		{ itemIndex: 4, result: { kind: 'task', task: task('t4'), end: 'failed' } },
+		{ itemIndex: 3, result: { kind: 'task', task: task('t3'), end: 'lost' } },
+		{ itemIndex: 2, result: { kind: 'task', task: task('t2') } },
+		{
+			itemIndex: 1,
+			result: { kind: 'unknown', problem: { message: '', description: '', taskId: 't1' } },
+		},
+		{ itemIndex: 0, result: { kind: 'images', images: [{ url: 'data:image/png;base64,AAAA' }] } },
+		{ itemIndex: 7, result: { kind: 'message', message: { content: [] }, turns: [] } },
 	];
 	expect(describeUnreturned(listPayments(payments)).split('\n')).toEqual([
 		"Image tasks that have finished or are still running. Image Wait gets their images, as in the example 'Collect these tasks':",
@@ -149,7 +152,9 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		"Requests that may have been charged. Check the usage log in the gateway's console:",
 		'item 2: the outcome of the request is unknown; its response contains the ID t1',
 	]);
-	expect(listPayments([{ itemIndex: 0, result: { task: task('t'), failed: true } }])).toEqual([]);
+	expect(
+		listPayments([{ itemIndex: 0, result: { kind: 'task', task: task('t'), end: 'failed' } }]),
+	).toEqual([]);
 });
 
 test('what looks like HTML in it is shown as it is', async () => {

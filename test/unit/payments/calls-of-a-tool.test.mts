@@ -5,6 +5,7 @@ import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
 import { identify, paymentContext } from './payment-context.mjs';
+import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { isRunByAgent, isTool } from '../../../nodes/shared/run/runContext.js';
 
@@ -23,7 +24,7 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 				isToolExecution: () => true,
 				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
 			});
-			const paid = new PaymentLog(context, []);
+			const paid = new PaymentLog<ImagesReceipt>(context, []);
 			const payer = payerFor(() => ({ created: (sent += 1) }), idempotencyHeader);
 			const plan = planGeneration({ model: 'm', prompt });
 			const identified = identify(paid, 0, plan);
@@ -45,8 +46,9 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 					await identified;
 					paid.assign();
 					const { created } = await pay(payer, paid, 0, plan, ({ json }) => ({
+						kind: 'images' as const,
+						images: [{ url: 'fox.png' }],
 						created: Number(json.created),
-						message: {},
 					}));
 					return Number(created);
 				},
@@ -192,7 +194,7 @@ test('a list of any length can be opened', async () => {
 		executionId: '0',
 		runIndex: 0,
 		itemIndex: 1,
-		result: { message: {} },
+		result: { kind: 'images', images: [] },
 	};
 	const tool = openTool(Array.from({ length: 100_000 }, () => ({ ...payment })));
 	const call = tool.open(0);

@@ -5,6 +5,7 @@ import type {
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { requestIdentity } from '../../../gateway/protocol/fingerprint.js';
 import type { PaidPlan } from '../../../gateway/protocol/requestPlan.js';
+import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
 import type { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { digestOf } from '../../../util/digest.js';
 
@@ -30,7 +31,7 @@ export const fingerprintOf = (plan: PaidPlan, account = 'account'): string =>
 
 /** Tells a log what an item of the account is known by, with its request if that is read. */
 export async function identify(
-	log: PaymentLog,
+	log: PaymentLog<ImagesReceipt>,
 	itemIndex: number,
 	plan?: PaidPlan,
 	account = 'account',

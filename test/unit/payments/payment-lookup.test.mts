@@ -2,6 +2,7 @@
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
 import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
+import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import { pay } from '../../../gateway/pay.js';
@@ -9,6 +10,7 @@ import { payerFor } from '../senders.mjs';
 import { fingerprintOf, identify, paymentContext } from './payment-context.mjs';
 import { digestOf } from '../../../util/digest.js';
 
+const IMAGES = { kind: 'images' as const, images: [] };
 const planOf = (prompt: string) => planGeneration({ model: 'm', prompt });
 
 interface Earlier {
@@ -28,7 +30,7 @@ function openWith(earlier: Earlier[]) {
 			executionId,
 			runIndex: 0,
 			itemIndex,
-			result: result ?? { created: index, message: {} },
+			result: result ?? { kind: 'images', images: [], created: index },
 		};
 		return new Proxy(payment, {
 			get: (target, name) => {
@@ -44,15 +46,15 @@ function openWith(earlier: Earlier[]) {
 	return {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
-			const paid = new PaymentLog(context, []);
+			const paid = new PaymentLog<ImagesReceipt>(context, []);
 			for (const [item, prompt] of prompts.entries()) await identify(paid, item, planOf(prompt));
 			paid.assign();
 			known = prompts.map((_, item) => paid.isAssigned(item));
 			const got: unknown[] = [];
 			for (const [item, prompt] of prompts.entries()) {
 				const { created } = await pay(payer, paid, item, planOf(prompt), ({ json }) => ({
+					...IMAGES,
 					created: Number(json.created),
-					message: {},
 				}));
 				got.push(created);
 			}
@@ -97,7 +99,7 @@ test('each item gets its own first, then what nobody asks for at its place, each
 		{ prompt: 'a', itemIndex: 1 },
 		{ prompt: 'a', itemIndex: 7 },
 		{ prompt: 'a', itemIndex: 8 },
-		{ prompt: 'c', itemIndex: 4, result: { failed: true, message: {} } },
+		{ prompt: 'c', itemIndex: 4, result: { kind: 'task', task: {}, end: 'failed' } },
 	]);
 	const got = await run.pay(['a', 'a', 'a', 'a', 'c', 'd']);
 	expect(got).toEqual([2, 1, 3, 1_000_001, 1_000_002, 1_000_003]);
@@ -135,8 +137,8 @@ function openExecutions() {
 		open: (executionId: string, choices: string) => {
 			const store = { mediaGatewayPaid: { version: 1, payments } };
 			const context = paymentContext(executionId, store, [{ json: {} }]);
-			const paid = new PaymentLog(context, [choices]);
-			const payWith = async (read: () => object) => {
+			const paid = new PaymentLog<ImagesReceipt>(context, [choices]);
+			const payWith = async (read: () => ImagesReceipt) => {
 				await identify(paid, 0, planOf(choices));
 				paid.assign();
 				const paying = pay(payer, paid, 0, planOf(choices), read);
@@ -161,7 +163,9 @@ test('a response at which the reader fails was charged, and is not paid for agai
 
 test('an item that cannot be read gets what was paid for at its place, if nothing was chosen anew', async () => {
 	const { open } = openExecutions();
-	await open('1', 'a fox').pay(() => ({ items: [{ json: { url: 'fox.png' } }] }));
+	await open('1', 'a fox').pay(
+		() => ({ kind: 'items', items: [{ json: { url: 'fox.png' } }] }) as never,
+	);
 	expect(open('2', 'an owl').recover()).toBeUndefined();
 	expect(open('2', 'a fox').recover()).toMatchObject([{ json: { url: 'fox.png' } }]);
 });
@@ -179,7 +183,10 @@ test.each([
 	const store = {};
 	const at = (executionId: string, file: string) => {
 		const data = { id: file, data: 'filesystem-v2', mimeType: 'image/png' };
-		return new PaymentLog(paymentContext(executionId, store, [{ json: {}, binary: { data } }]), []);
+		return new PaymentLog<ImagesReceipt>(
+			paymentContext(executionId, store, [{ json: {}, binary: { data } }]),
+			[],
+		);
 	};
 	const [first, next] = [at('1', 'one'), at('2', id)];
 	await identify(first, 0);
@@ -188,7 +195,7 @@ test.each([
 		first,
 		0,
 		planOf('a'),
-		() => ({}),
+		() => IMAGES,
 	);
 	first.close();
 	await identify(next, 0);
@@ -298,13 +305,16 @@ describe('the key of a payment', () => {
 			[],
 			CONTEXT,
 		);
-		const log = new PaymentLog(context, []);
+		const log = new PaymentLog<ImagesReceipt>(context, []);
 		for (const [item, prompt] of prompts.entries()) await identify(log, item, planOf(prompt));
 		return log;
 	};
 	const lost = (prompt: string, reference?: string) => ({
 		...{ executionId: '1', runIndex: 0, itemIndex: 0, source: '', reference },
-		...{ fingerprint: fingerprintOf(planOf(prompt)), result: { unknown } },
+		...{
+			fingerprint: fingerprintOf(planOf(prompt)),
+			result: { kind: 'unknown', problem: unknown },
+		},
 	});
 
 	test('is asked for again with the same request, and with no other', async () => {
@@ -329,7 +339,7 @@ describe('the key of a payment', () => {
 		first.assign();
 		const alone = first.reference(1);
 		first.begin(1, () => unknown);
-		first.settle(1, { charged: 'yes', receipt: { images: [{ url: 'u' }] } });
+		first.settle(1, { charged: 'yes', receipt: { kind: 'images', images: [{ url: 'u' }] } });
 		first.close();
 		const second = await open(store, ['a', 'a'], '2');
 		second.assign();
@@ -342,7 +352,7 @@ describe('the key of a payment', () => {
 test('an item may have been charged where the record cannot be read', () => {
 	const chargeIn = (version: number) => {
 		const store = { mediaGatewayPaid: { version, payments: [] } };
-		const log = new PaymentLog(paymentContext('1', store, [{ json: {} }]), []);
+		const log = new PaymentLog<ImagesReceipt>(paymentContext('1', store, [{ json: {} }]), []);
 		return [log.chargeOf(0), log.itemDetails(0).charged];
 	};
 	expect([chargeIn(1), chargeIn(2)]).toEqual([

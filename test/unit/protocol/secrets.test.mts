@@ -1,6 +1,7 @@
 /** What is removed from texts: the key, and what authenticates by its name or its beginning. */
 import { openGateway, type GatewayError } from '../../../gateway/index.js';
 import { accountOf } from '../../../gateway/protocol/account.js';
+import { imagesOf } from '../responses/receipts.mjs';
 
 const KEY = 'test-key-of-nobody';
 const accountWith = (name: string, value: string, baseUrl = 'https://gateway.example/api') =>
@@ -84,7 +85,7 @@ describe('the client, whose gateway quotes the key everywhere', () => {
 
 	test('an image has the address that the gateway wrote, to be downloaded from', async () => {
 		const { made, left } = await whatLeaves(200, { data: [{ url: URL_OF_IMAGE }] });
-		expect(made?.images).toMatchObject([{ url: URL_OF_IMAGE }]);
+		expect(imagesOf(made ?? undefined)).toMatchObject([{ url: URL_OF_IMAGE }]);
 		expect(left).not.toContain(KEY);
 	});
 });

@@ -3,6 +3,7 @@ import { addressesSent, type RequestPlan } from '../../../gateway/protocol/reque
 import { readPaidResponse } from '../../../gateway/responses/paidResponse.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
+import { imagesOf } from './receipts.mjs';
 
 const U = 'https://a.example/1.png';
 const V = 'https://a.example/2';
@@ -65,7 +66,7 @@ test.each<[string, object, string[]]>([
 ])('are found: %s', (_, body, urls) => {
 	expect(urlsOf(body)).toEqual(urls);
 	for (const asynchronous of [true, false]) {
-		expect(paid(body, asynchronous)?.images?.map(({ url }) => url)).toEqual(urls);
+		expect(imagesOf(paid(body, asynchronous))?.map(({ url }) => url)).toEqual(urls);
 	}
 });
 
@@ -180,7 +181,7 @@ test.each<[object, string[]]>([
 	expect(images.map(({ address }) => address)).not.toContain(SOURCE);
 	const sent = { taskType: 'edit' as const, asynchronous: false, submittedAt: '', sent: [SOURCE] };
 	const receipt = readPaidResponse({ json: { ...READY, ...body }, headers: {} }, sent);
-	expect(receipt?.images?.map(({ url }) => url) ?? []).toEqual(urls);
+	expect(imagesOf(receipt)?.map(({ url }) => url) ?? []).toEqual(urls);
 });
 
 test('addresses that were sent are the same in another spelling', () => {
@@ -230,7 +231,7 @@ test.each<[string, object, string]>([
 
 test('an unfinished image is none where there is a task, a finished one or an error', () => {
 	const data = [{ url: U }];
-	expect(paid({ id: 't1', status: 'generating', data }, true)?.images).toBeUndefined();
+	expect(imagesOf(paid({ id: 't1', status: 'generating', data }, true))).toBeUndefined();
 	expect(stateOf({ status: 'generating', data }).group).toBe('working');
 	expect(urlsOf({ ...READY, data: [{ ...OPEN, url: V }, { url: U }] })).toEqual([U]);
 	expect(paid({ status: 'generating', error: 'no', data }, false)).toBeUndefined();
