@@ -186,7 +186,7 @@ test.each([
 	await (isAnswered ? retried.pay() : retried.lose());
 	retried.end(isAnswered);
 	const kept = (tool.payments as Array<{ reference?: string }>).map((payment) => payment.reference);
-	expect(kept).toEqual(isAnswered ? [] : [undefined, reference]);
+	expect(kept).toStrictEqual(isAnswered ? [] : [undefined, reference]);
 });
 
 test('a call that was refused was not charged, whatever an equal one at the same time has paid', async () => {
