@@ -19,8 +19,13 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 		payments,
 		sent: () => sent,
 		/** Another call, or another try of one: each has a run of its own. */
-		open: (runIndex: number, prompt = 'a fox', json: IDataObject = { prompt }) => {
-			const context = paymentContext('1', store, [{ json }], {
+		open: (
+			runIndex: number,
+			prompt = 'a fox',
+			json: IDataObject = { prompt },
+			executionId = '1',
+		) => {
+			const context = paymentContext(executionId, store, [{ json }], {
 				isToolExecution: () => true,
 				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
 			});
@@ -53,6 +58,11 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 					return Number(created);
 				},
 				listed: () => paid.listUnreturned(),
+				charged: async () => {
+					await identified;
+					paid.assign();
+					return paid.chargeOf(0);
+				},
 				end: (succeeds: boolean) => {
 					if (succeeds) paid.markReturned(new Set());
 					paid.close();
@@ -163,6 +173,31 @@ test('a lost call is asked for again by the next one, if that one was not answer
 		expect(await refused.reference()).toBe(reference);
 		refused.end(false);
 	}
+});
+
+test.each([
+	['and is answered', true],
+	['and is lost again', false],
+])('what was lost before a Retry has one reference: it is asked for %s', async (_, isAnswered) => {
+	const tool = openTool([], 'Idempotency-Key');
+	const lost = tool.open(0);
+	await lost.lose();
+	lost.end(false);
+	const [{ reference }] = tool.payments as [{ reference: string }];
+	const retried = tool.open(0, 'a fox', { prompt: 'a fox' }, '2');
+	await (isAnswered ? retried.pay() : retried.lose());
+	retried.end(isAnswered);
+	const kept = (tool.payments as Array<{ reference?: string }>).map((payment) => payment.reference);
+	expect(kept).toStrictEqual(isAnswered ? [] : [undefined, reference]);
+});
+
+test('a call that was refused was not charged, whatever an equal one at the same time has paid', async () => {
+	const tool = openTool();
+	const paying = tool.open(0);
+	await paying.pay();
+	expect(await tool.open(1).charged()).toBe('no');
+	paying.end(false);
+	expect(await tool.open(2).charged()).toBe('yes');
 });
 
 test('another try of a call takes the payment of that call, not that of an equal one', async () => {

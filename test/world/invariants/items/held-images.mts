@@ -18,7 +18,10 @@ export function urlsIn(images: unknown): string[] {
 	return list.flatMap(({ url }) => (typeof url === 'string' ? url : []));
 }
 
-/** @param failed the failed items beside it: an image that can't be downloaded is one of them */
+/**
+ * @param failed the failed items beside it: an image that can't be downloaded is one of them, or has an
+ *   error of its own among the images of its item
+ */
 export function ofFile(
 	{ json, binary }: Item,
 	flow: Flow,
@@ -29,7 +32,10 @@ export function ofFile(
 	const urls = typeof json.url === 'string' ? [json.url] : urlsIn(json.images);
 	const wrong = urls.flatMap((url, index): string[] => {
 		const { data, mimeType, fileName } = binary?.[index === 0 ? 'data' : `data_${index}`] ?? {};
-		const isTold = failed.some((item) => JSON.stringify(item.json).includes(pathOf(url)));
+		const own = Array.isArray(json.images) ? (json.images[index] as { error?: unknown }) : {};
+		const isTold =
+			typeof own.error === 'string' ||
+			failed.some((item) => JSON.stringify(item.json).includes(pathOf(url)));
 		if (data === undefined) return download && !isTold ? [`it has no file ${index}`] : [];
 		const path = pathIn(Buffer.from(data, 'base64'));
 		if (path !== pathOf(url)) return [`its file is ${path ?? 'no picture'}, not ${url}`];
