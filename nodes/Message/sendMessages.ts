@@ -70,17 +70,17 @@ export async function sendMessages(
 	const batch: MessageBatch = { run, paymentLog, bills: [] };
 	try {
 		const items = await runItems(run, context.getInputData().length, {
-			known: paymentLog,
+			known: paymentLog.known,
 			prepare: async (itemIndex) => {
 				const job = await prepareMessage(batch, new ItemParameters(context, itemIndex));
 				return async () => await executeMessage(batch, job);
 			},
 			checkAll: () => {
-				paymentLog.assign();
+				paymentLog.assignment.assign();
 				return [];
 			},
 		});
-		const sentAgain = paymentLog.countSentAgain();
+		const sentAgain = paymentLog.journal.countSentAgain();
 		if (sentAgain > 0) {
 			const { idempotencyHeader } = run.gateway.account;
 			run.hints.add(
@@ -90,7 +90,10 @@ export async function sendMessages(
 			);
 		}
 		addHints(context, run.hints);
-		const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: paymentLog.reused() };
+		const counts = {
+			rateLimitedRequests: run.rateLimitedRequests(),
+			reused: paymentLog.known.reused(),
+		};
 		const cost = describeBills(sumOfBills(batch.bills));
 		const done = [
 			counted(batch.bills.length, 'message'),
@@ -98,7 +101,7 @@ export async function sendMessages(
 			...describeItems(items, counts),
 		];
 		tellUser(context, lineOf(done), 'info');
-		paymentLog.markReturned(failedItems(items));
+		paymentLog.known.markReturned(failedItems(items));
 		return [items.flat()];
 	} finally {
 		run.gateway.end();
@@ -110,13 +113,14 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const { run, paymentLog } = batch;
 	const { gateway } = run;
 	const { itemIndex } = item;
-	await paymentLog.identify(itemIndex, gateway.account.id, gateway.digest);
+	const { assignment } = paymentLog;
+	const identity = await assignment.identify(itemIndex, gateway.account.id, gateway.digest);
 	const target = readMessageTarget(item);
-	const earlier = paymentLog.ownEarlier(itemIndex);
+	const earlier = assignment.ownEarlier(identity);
 	if (earlier !== undefined) return { itemIndex, target, payment: { earlier } };
 	const draft = readMessageDraft(item);
 	const facts = { model: draft.settings.model, prompt: promptIn(draft) };
-	paymentLog.note(itemIndex, facts);
+	assignment.note(itemIndex, facts);
 	const hasFiles = readInputKind(item) === 'image';
 	const files = hasFiles ? await readMessageFiles(item, run) : [];
 	if (hasFiles && files.length === 0 && promptOf(draft.added) === undefined) {
@@ -130,7 +134,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const plan = { ...planMessage(request, bytes), item: itemIndex };
 	hintsOf(request).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
-	paymentLog.identifyRequest(itemIndex, await gateway.fingerprintOf(plan));
+	assignment.identifyRequest(identity, await gateway.fingerprintOf(plan));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	const turns = withoutFiles(request.messages, fileOf);
 	return { itemIndex, target, payment: { order: { plan, turns, facts } } };
@@ -156,7 +160,7 @@ async function payForMessage(
 	{ run, paymentLog, bills }: MessageBatch,
 	{ itemIndex, payment }: MessageJob,
 ): Promise<PaidMessage> {
-	if ('earlier' in payment) return paymentLog.reuse(itemIndex, payment.earlier);
+	if ('earlier' in payment) return paymentLog.journal.reuse(itemIndex, payment.earlier);
 	const { plan, turns, facts } = payment.order;
 	const read = (response: GoodResponse): PaidMessage | undefined => {
 		const { json } = response;
@@ -165,5 +169,5 @@ async function payForMessage(
 		bills.push(billing);
 		return { kind: 'message', facts, message: json, turns, ...billing };
 	};
-	return await run.gateway.payFor(plan, read, { journal: paymentLog, key: itemIndex });
+	return await run.gateway.payFor(plan, read, { journal: paymentLog.journal, key: itemIndex });
 }

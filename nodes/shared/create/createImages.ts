@@ -56,7 +56,7 @@ async function createRecorded(
 				return async () => await executeItem(batch, job);
 			},
 			checkAll: () => assignAndReserve(batch),
-			known: paymentLog,
+			known: paymentLog.known,
 		});
 		const output = await outputOf(context, batch, done, addSummary);
 		isReturned = true;
@@ -64,7 +64,7 @@ async function createRecorded(
 	} finally {
 		// A stopped execution sends nothing more, and may not know what it has sent.
 		if (!run.gateway.isStopped()) {
-			budget.close((itemIndex) => paymentLog.estimateOf(itemIndex));
+			budget.close(paymentLog.known.estimateOf);
 		}
 		run.gateway.end();
 		await progress?.close(isReturned);
@@ -86,35 +86,38 @@ async function outputOf(
 	const items = withInputFieldsOfFailed(context, done);
 	addHints(context, run.hints);
 	const { idempotencyHeader } = run.gateway.account;
-	const sentAgain = idempotencyHeader === '' ? 0 : paymentLog.countSentAgain();
+	const sentAgain = idempotencyHeader === '' ? 0 : paymentLog.journal.countSentAgain();
 	if (sentAgain > 0) {
-		const told = describeSentAgain(sentAgain, idempotencyHeader, paymentLog.lostTasks());
+		const told = describeSentAgain(sentAgain, idempotencyHeader, paymentLog.journal.lostTasks());
 		// n8n drops the hints of a stored run with its result.
 		if (isStored) logUnreturned(context, told, '', 'info');
 		tellUser(context, told, 'info');
 	}
 	const dryRun = budget.describeDry(failedItems(items).size);
 	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
-	const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: paymentLog.reused() };
+	const counts = {
+		rateLimitedRequests: run.rateLimitedRequests(),
+		reused: paymentLog.known.reused(),
+	};
 	const entries = items.map((own, itemIndex) => {
 		const wait = waits[itemIndex];
 		return wait === undefined ? { done: { items: own } } : { wait };
 	});
 	const result = { items, open: [], counts, isDry: dryRun !== undefined };
 	const output = isStored
-		? await suspend(context, entries, counts, paymentLog)
+		? await suspend(context, entries, counts, paymentLog.known)
 		: [finishRun(context, result, addSummary).items.flat()];
 	// Where n8n can't suspend the execution, open tasks come out as failed items.
 	const isFailedAsWhole = isStored && output.flat().some(isFailed);
-	paymentLog.markReturned(isFailedAsWhole ? new Set(items.keys()) : failedItems(items));
+	paymentLog.known.markReturned(isFailedAsWhole ? new Set(items.keys()) : failedItems(items));
 	return output;
 }
 
 /** @returns the errors of the items for which the budget isn't enough */
-function assignAndReserve({ budget, paymentLog }: Batch): Failure[] {
-	paymentLog.assign();
+function assignAndReserve({ budget, paymentLog: { assignment } }: Batch): Failure[] {
+	assignment.assign();
 	// The budget is not needed for items that an earlier try has paid for.
-	return budget.reserve((itemIndex) => paymentLog.isAssigned(itemIndex));
+	return budget.reserve((itemIndex) => assignment.paymentOf(itemIndex) !== undefined);
 }
 
 /** @throws NodeOperationError if a setting of the whole run is invalid */

@@ -29,7 +29,7 @@ type ResultOfKind<K extends PaidImages['kind']> = Extract<PaidImages, { kind: K 
 export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutionData[]> {
 	if (job.kind === 'dryRun') return [showRequest(batch, job)];
 	return await imagesOfItem(batch, job).catch((error: unknown) => {
-		throw batch.paymentLog.isBrought(job.itemIndex) ? withWayOut(error) : error;
+		throw batch.paymentLog.known.isBrought(job.itemIndex) ? withWayOut(error) : error;
 	});
 }
 
@@ -42,11 +42,8 @@ async function imagesOfItem(batch: Batch, job: ImageJob): Promise<INodeExecution
 	if (paid.kind === 'items') return withTarget(batch.run, paid.items, facts, target);
 	// A task that has failed at once with a reason is an error in every mode: Image Wait couldn't name it.
 	if (paid.kind === 'task' && paid.task.reason === undefined) {
-		const submitted = taskItem({
-			task: paid.task,
-			facts: { ...facts, cost, costCurrency },
-			target,
-		});
+		const about = { ...facts, cost, costCurrency };
+		const submitted = taskItem({ task: paid.task, facts: about, target });
 		batch.progress?.add(submitted);
 		if (job.mode === 'submit') return [submitted];
 	}
@@ -65,13 +62,13 @@ async function payForItem(
 	{ run: { gateway }, checker, paymentLog }: Batch,
 	{ itemIndex, payment }: ImageJob,
 ): Promise<PaidImages> {
-	if ('earlier' in payment) return paymentLog.reuse(itemIndex, payment.earlier);
+	if ('earlier' in payment) return paymentLog.journal.reuse(itemIndex, payment.earlier);
 	const { order } = payment;
 	const read = (response: GoodResponse): PaidImages | undefined => {
 		const receipt = gateway.readReceipt(order, response);
 		return receipt && { ...receipt, facts: order.facts };
 	};
-	const entry = { journal: paymentLog, key: itemIndex };
+	const entry = { journal: paymentLog.journal, key: itemIndex };
 	return await gateway.payFor(order.plan, read, entry).catch(async (error: unknown) => {
 		throw await checker.explain(error, order.request);
 	});
@@ -116,7 +113,7 @@ async function collectImages(
 	const { task, facts = {}, requested = 1, created, usage, refusal, cost, costCurrency } = about;
 	const estimatedCost = costOf(facts, images.length);
 	const recorded = { ...about, facts: { ...facts, estimatedCost } };
-	paymentLog.update(itemIndex, { ...recorded, images });
+	paymentLog.journal.update(itemIndex, { ...recorded, images });
 	// Items with the same task share its images.
 	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
 	// Not every request says how many images it is for.
@@ -131,7 +128,8 @@ async function collectImages(
 	if (!images.some(isInline)) return await imageItems(run, images, shown, target);
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...target, fileName: '' });
-	if (!items.some(isFailed)) paymentLog.update(itemIndex, { ...recorded, kind: 'items', items });
+	if (!items.some(isFailed))
+		paymentLog.journal.update(itemIndex, { ...recorded, kind: 'items', items });
 	return withTarget(run, items, facts, target);
 }
 
@@ -145,7 +143,7 @@ async function recheckImages(
 	job: ImageJob,
 ): Promise<ResultOfKind<'images'>> {
 	const { task } = paid;
-	if (task === undefined || !paymentLog.isReused(job.itemIndex)) return paid;
+	if (task === undefined || !paymentLog.journal.isReused(job.itemIndex)) return paid;
 	const wait = waitOf(paid, task, { ...job, maxWaitMs: LONGEST_RECHECK_MS });
 	const now = await run.gateway.waitFor(wait).catch(() => undefined);
 	if (now?.kind !== 'finished') return paid;
@@ -172,7 +170,7 @@ async function finishTask(
 	const { task } = paid;
 	const { itemIndex } = job;
 	// An earlier try found no task or no image; this one polls again.
-	if (end === 'lost') paymentLog.update(itemIndex, paid);
+	if (end === 'lost') paymentLog.journal.update(itemIndex, paid);
 	const wait = waitOf(paid, task, job);
 	// One that has failed at once with a reason is an error at once.
 	if (progress !== undefined && task.reason === undefined) {
@@ -188,7 +186,7 @@ async function finishTask(
 	} catch (error) {
 		if (error instanceof GatewayError) {
 			const outOfReach = isOutOfReach(error) ? 'lost' : undefined;
-			paymentLog.update(itemIndex, {
+			paymentLog.journal.update(itemIndex, {
 				...paid,
 				...laterBill(error.problem, paid),
 				end: end === 'failed' || hasCode(error, 'taskFailed') ? 'failed' : outOfReach,

@@ -3,6 +3,7 @@ import { unchecked, type Checked } from '../../../gateway/models';
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
+import type { Identity } from '../payments/earlierPayments';
 import type { PaidImages, Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { RequestFacts } from '../run/requestFacts';
@@ -80,26 +81,29 @@ interface PreparedRequest {
  */
 export async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 	const { budget, paymentLog } = batch;
+	const { assignment } = paymentLog;
 	const { itemIndex } = item;
 	const isDry = item.options.switch('dryRun', 'Dry Run', false);
 	// First, because the files and the model list that the payment was made with may be gone.
 	const { gateway } = batch.run;
-	if (!isDry) await paymentLog.identify(itemIndex, gateway.account.id, gateway.digest);
+	const identity = isDry
+		? undefined
+		: await assignment.identify(itemIndex, gateway.account.id, gateway.digest);
 	const settings = {
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
 		target: readTarget(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
-	const earlier = isDry ? undefined : paymentLog.ownEarlier(itemIndex);
+	const earlier = identity && assignment.ownEarlier(identity);
 	if (earlier !== undefined) return { kind: 'images', ...settings, payment: { earlier } };
 	const request = await prepareRequest(batch, item, { mode: settings.mode, isDry });
 	const { checked, order } = request;
-	if (isDry) {
+	if (identity === undefined) {
 		budget.expectDry(checked.estimatedCost);
 		return { kind: 'dryRun', checked, order, target: settings.target };
 	}
-	const facts = await expectPayment(batch, itemIndex, request);
+	const facts = await expectPayment(batch, identity, request);
 	return { kind: 'images', ...settings, payment: { order: { ...order, facts } } };
 }
 
@@ -113,7 +117,7 @@ async function prepareRequest(
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const draft = builder.read(item);
 	const { model, prompt } = draft;
-	paymentLog.note(item.itemIndex, { model, prompt });
+	paymentLog.assignment.note(item.itemIndex, { model, prompt });
 	const mayTurnSync = mode === 'wait' && checkLimits;
 	const isSync = mayTurnSync ? await checker.isOnlySync(model) : mode === 'sync';
 
@@ -143,17 +147,19 @@ async function prepareRequest(
 /** Tells the log of payments and the budget of a request that is to be sent. @returns its facts */
 async function expectPayment(
 	{ run, builder, budget, paymentLog }: Batch,
-	itemIndex: number,
+	identity: Identity,
 	{ given, checked, order }: PreparedRequest,
 ): Promise<RequestFacts> {
+	const { itemIndex } = identity;
+	const { assignment } = paymentLog;
 	const { request, estimatedCost, pricePerImage } = checked;
 	// The identity of a payment depends neither on the mode, nor on what the credential says about the
 	// gateway, nor on types that the model list corrects.
-	paymentLog.identifyRequest(itemIndex, await run.gateway.fingerprint(builder.taskType, given));
+	assignment.identifyRequest(identity, await run.gateway.fingerprint(builder.taskType, given));
 	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(order.fields);
 	const { model, prompt } = request;
 	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
-	paymentLog.note(itemIndex, facts);
+	assignment.note(itemIndex, facts);
 	return facts;
 }

@@ -30,14 +30,11 @@ export class EarlierPayments {
 	constructor(
 		private readonly payments: Payment[],
 		private readonly executionId: string,
-		private readonly isTool: boolean,
 		private readonly resendsUnknown: boolean,
 	) {}
 
 	/** The first payment with one of the keys that no item has yet. */
 	find(keys: string[]): Payment | undefined {
-		// Simultaneous calls of a tool change the list at any time.
-		if (this.isTool) this.byKey = undefined;
 		this.byKey ??= byKeys(this.payments);
 		for (const key of keys) {
 			const found = this.byKey.get(key) ?? [];
@@ -46,6 +43,11 @@ export class EarlierPayments {
 			if (found.length > 0) return found.at(-1);
 		}
 		return undefined;
+	}
+
+	/** Must be called before `find` where the list may have changed. */
+	refresh(): void {
+		this.byKey = undefined;
 	}
 
 	/** Whether an item can have a payment in place of its request. */

@@ -3,14 +3,15 @@ import { choicesOf, type PayingField } from '../fields/choices';
 import type { RequestFacts } from '../run/requestFacts';
 import { runNode } from '../run/runNode';
 import type { Paid } from './payment';
-import { PaymentLog, type PaymentSources } from './paymentLog';
+import type { PaymentSources } from './assignment';
+import { openPaymentLog, type PaymentLog } from './paymentLog';
 
 /**
  * Runs the `execute` of a node that pays, with the log of its payments.
  *
  * @param fields of the node, which say what shapes its requests
  * @param readFacts reads what an item would send, as far as it can be read; never throws
- * @param sources @see PaymentLog
+ * @param sources @see PaymentSources
  * @throws as `runNode`
  */
 export async function runPayingNode<R extends Paid>(
@@ -21,10 +22,10 @@ export async function runPayingNode<R extends Paid>(
 	sources: PaymentSources = {},
 ): Promise<INodeExecutionData[][]> {
 	const choices = choicesOf(fields, context.getNode().parameters);
-	const paymentLog = new PaymentLog<R>(context, choices, readFacts, sources);
+	const paymentLog = openPaymentLog<R>(context, choices, readFacts, sources);
 	try {
-		return await runNode(context, async () => await execute(paymentLog), paymentLog);
+		return await runNode(context, async () => await execute(paymentLog), paymentLog.known);
 	} finally {
-		paymentLog.close();
+		paymentLog.journal.close();
 	}
 }

@@ -1,13 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import {
-	type Charged,
-	GatewayError,
-	isInline,
-	type Problem,
-	type Receipt,
-	type Task,
-} from '../../../gateway';
+import { type Charged, GatewayError, isInline, type Problem, type Receipt } from '../../../gateway';
 import { readMessage, type Turn } from '../../../gateway/messages';
 import { laterBill, type Bill } from '../../../util/bill';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
@@ -179,28 +172,20 @@ export const listPayments = (
 		const about = { item, ...(requestId !== undefined && { requestId }) };
 		if (result.kind === 'message') return [{ ...about, note: MESSAGE }];
 		if (result.kind === 'unknown') return [{ ...about, outcome: 'unknown' as const, taskId }];
-		return [...availableTask(result), ...availableImages(result)].map((one) => ({
-			...about,
-			...one,
-		}));
+		return available(result).map((one) => ({ ...about, ...one }));
 	});
 
-/** The task whose images have no address, or aren't known yet. */
-function availableTask(result: PaidImages): Task[] {
-	const isNeeded = result.kind === 'images' ? result.images.some(isInline) : true;
-	if (result.task === undefined || endOf(result) !== undefined || !isNeeded) return [];
-	const { taskId, taskType, statusUrl } = result.task;
-	return [{ taskId, taskType, statusUrl }];
-}
-
-function availableImages(result: PaidImages) {
+/** The addresses of images, and what leads to those that have none, or aren't known yet. */
+function available(result: PaidImages) {
+	if (endOf(result) !== undefined) return [];
 	const images = result.kind === 'images' ? result.images : [];
-	const items = result.kind === 'items' ? result.items : [];
 	// An inline image would fill the error with its bytes.
-	const addresses = images.filter((image) => !isInline(image));
-	// Inline images are also available from the task.
-	const inside = result.task === undefined ? images.length - addresses.length + items.length : 0;
-	return [...addresses.map(({ url }) => ({ url })), ...Array(inside).fill({ note: INSIDE })];
+	const addresses = images.flatMap((image) => (isInline(image) ? [] : { url: image.url }));
+	const inside = result.kind === 'items' ? result.items.length : images.length - addresses.length;
+	if (result.task === undefined) return [...addresses, ...Array(inside).fill({ note: INSIDE })];
+	const { taskId, taskType, statusUrl } = result.task;
+	const isNeeded = result.kind === 'task' || inside > 0;
+	return [...(isNeeded ? [{ taskId, taskType, statusUrl }] : []), ...addresses];
 }
 
 const INSIDE = 'an image inside the response';

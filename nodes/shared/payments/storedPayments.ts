@@ -4,7 +4,8 @@ import type { Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
 import { runToken } from '../run/n8nEngine';
 import { addHints } from '../run/runContext';
-import type { Payment } from './payment';
+import { leaving } from '../run/leaving';
+import type { Payment, PaymentResult } from './payment';
 
 /** The key of the record in the node's context. */
 const KEY = 'mediaGatewayPaid';
@@ -80,6 +81,18 @@ const UNREADABLE: Problem = {
 	description:
 		"This version can't read the record, so nothing was sent. Check the usage log in the gateway's console. To send the requests, retry the execution or run the workflow again.",
 };
+
+/** Parts of a result with addresses, from which an image may still be downloaded: they stay as they came. */
+const AS_THEY_CAME = ['images', 'task'];
+
+/** A result without secrets, as n8n stores it with the execution. */
+export const recordable = (context: object, result: PaymentResult): PaymentResult =>
+	Object.fromEntries(
+		Object.entries(result).map(([name, part]) => [
+			name,
+			AS_THEY_CAME.includes(name) ? part : leaving(context, part as unknown),
+		]),
+	) as PaymentResult;
 
 /** Removes the other payments from a list, which other runs may share. */
 export function keepOnly(payments: Payment[], isKept: (payment: Payment) => boolean): void {

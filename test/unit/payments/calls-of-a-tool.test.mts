@@ -6,7 +6,7 @@ import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
 import { identify, paymentContext } from './payment-context.mjs';
 import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
-import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
+import { openPaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { isRunByAgent, isTool } from '../../../nodes/shared/run/runContext.js';
 
 const KEY = 'mediaGatewayPaid';
@@ -29,43 +29,43 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 				isToolExecution: () => true,
 				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
 			});
-			const paid = new PaymentLog<ImagesReceipt>(context, []);
+			const paid = openPaymentLog<ImagesReceipt>(context, []);
 			const payer = payerFor(() => ({ created: (sent += 1) }), idempotencyHeader);
 			const plan = planGeneration({ model: 'm', prompt });
 			const identified = identify(paid, 0, plan);
 			return {
 				reference: async () => {
 					await identified;
-					return paid.reference(0);
+					return paid.journal.reference(0);
 				},
 				/** A request whose response doesn't come. */
 				lose: async () => {
 					await identified;
-					paid.assign();
-					expect(paid.find(0)).toBeUndefined();
-					paid.reference(0);
-					paid.begin(0, () => ({ message: 'unknown', description: '' }));
+					paid.assignment.assign();
+					expect(paid.journal.find(0)).toBeUndefined();
+					paid.journal.reference(0);
+					paid.journal.begin(0, () => ({ message: 'unknown', description: '' }));
 				},
 				/** @returns what it got, by when it was paid for */
 				pay: async (): Promise<number> => {
 					await identified;
-					paid.assign();
-					const { created } = await pay(payer, paid, 0, plan, ({ json }) => ({
+					paid.assignment.assign();
+					const { created } = await pay(payer, paid.journal, 0, plan, ({ json }) => ({
 						kind: 'images' as const,
 						images: [{ url: 'fox.png' }],
 						created: Number(json.created),
 					}));
 					return Number(created);
 				},
-				listed: () => paid.listUnreturned(),
+				listed: () => paid.known.listUnreturned(),
 				charged: async () => {
 					await identified;
-					paid.assign();
-					return paid.chargeOf(0);
+					paid.assignment.assign();
+					return paid.known.chargeOf(0);
 				},
 				end: (succeeds: boolean) => {
-					if (succeeds) paid.markReturned(new Set());
-					paid.close();
+					if (succeeds) paid.known.markReturned(new Set());
+					paid.journal.close();
 				},
 			};
 		},

@@ -3,7 +3,7 @@ import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 
 import { openGateway } from '../../../gateway/index.js';
 import { planMessage } from '../../../gateway/messages/index.js';
 import { openFile } from '../../../nodes/shared/images/inputFiles.js';
-import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
+import { openPaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { createDigest, digestOf, PIECE } from '../../../util/digest.js';
 import { isLongerThan } from '../../../util/json.js';
 import { fingerprintOf } from './payment-context.mjs';
@@ -35,7 +35,7 @@ function logFor(items: number, length: number) {
 		getNode: () => ({ parameters: {} }),
 		getInputData: () => input,
 	} as unknown as IExecuteFunctions;
-	return { log: new PaymentLog(context, []), reads };
+	return { log: openPaymentLog(context, []), reads };
 }
 
 test('a digest in turns is that of the value, and no turn digests more than a piece', async () => {
@@ -50,10 +50,10 @@ test('a digest in turns is that of the value, and no turn digests more than a pi
 
 test.each([50, 500_000])('an input with %s characters is digested once', async (length) => {
 	const { log, reads } = logFor(1, length);
-	await log.identify(0, 'account', createDigest(countTurns().turn));
+	const identity = await log.assignment.identify(0, 'account', createDigest(countTurns().turn));
 	const before = reads.length;
-	log.identifyRequest(0, 'fingerprint');
-	expect(log.ownEarlier(0)).toBeUndefined();
+	log.assignment.identifyRequest(identity, 'fingerprint');
+	expect(log.assignment.ownEarlier(identity)).toBeUndefined();
 	expect(reads).toHaveLength(before);
 });
 
@@ -66,7 +66,9 @@ test('large inputs are read one after another: of their turns, none is one with 
 		pending -= 1;
 	};
 	const digest = createDigest(turn);
-	await Promise.all([0, 1, 2].map(async (item) => await log.identify(item, 'account', digest)));
+	await Promise.all(
+		[0, 1, 2].map(async (item) => await log.assignment.identify(item, 'account', digest)),
+	);
 	expect([most, new Set(reads).size]).toEqual([1, 3]);
 });
 

@@ -6,10 +6,11 @@ import type {
 import { requestIdentity } from '../../../gateway/protocol/fingerprint.js';
 import type { PaidPlan } from '../../../gateway/protocol/requestPlan.js';
 import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
-import type { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
+import type { Identity } from '../../../nodes/shared/payments/earlierPayments.js';
+import type { openPaymentLog, PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { digestOf } from '../../../util/digest.js';
 
-type Context = ConstructorParameters<typeof PaymentLog>[0];
+type Context = Parameters<typeof openPaymentLog>[0];
 
 /** @param store the node's context, which n8n stores with the execution */
 export const paymentContext = (
@@ -35,7 +36,9 @@ export async function identify(
 	itemIndex: number,
 	plan?: PaidPlan,
 	account = 'account',
-): Promise<void> {
-	await log.identify(itemIndex, account, async (value) => await Promise.resolve(digestOf(value)));
-	if (plan !== undefined) log.identifyRequest(itemIndex, fingerprintOf(plan, account));
+): Promise<Identity> {
+	const digest = async (value: unknown) => await Promise.resolve(digestOf(value));
+	const identity = await log.assignment.identify(itemIndex, account, digest);
+	if (plan !== undefined) log.assignment.identifyRequest(identity, fingerprintOf(plan, account));
+	return identity;
 }

@@ -3,7 +3,7 @@ import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
 import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
 import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
-import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
+import { openPaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
@@ -46,19 +46,19 @@ function openWith(earlier: Earlier[]) {
 	return {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
-			const paid = new PaymentLog<ImagesReceipt>(context, []);
+			const paid = openPaymentLog<ImagesReceipt>(context, []);
 			for (const [item, prompt] of prompts.entries()) await identify(paid, item, planOf(prompt));
-			paid.assign();
-			known = prompts.map((_, item) => paid.isAssigned(item));
+			paid.assignment.assign();
+			known = prompts.map((_, item) => paid.assignment.paymentOf(item) !== undefined);
 			const got: unknown[] = [];
 			for (const [item, prompt] of prompts.entries()) {
-				const { created } = await pay(payer, paid, item, planOf(prompt), ({ json }) => ({
+				const { created } = await pay(payer, paid.journal, item, planOf(prompt), ({ json }) => ({
 					...IMAGES,
 					created: Number(json.created),
 				}));
 				got.push(created);
 			}
-			paid.close();
+			paid.journal.close();
 			return got;
 		},
 		sent: () => sent,
@@ -137,14 +137,14 @@ function openExecutions() {
 		open: (executionId: string, choices: string) => {
 			const store = { mediaGatewayPaid: { version: 1, payments } };
 			const context = paymentContext(executionId, store, [{ json: {} }]);
-			const paid = new PaymentLog<ImagesReceipt>(context, [choices]);
+			const paid = openPaymentLog<ImagesReceipt>(context, [choices]);
 			const payWith = async (read: () => ImagesReceipt) => {
 				await identify(paid, 0, planOf(choices));
-				paid.assign();
-				const paying = pay(payer, paid, 0, planOf(choices), read);
-				return await paying.finally(() => paid.close());
+				paid.assignment.assign();
+				const paying = pay(payer, paid.journal, 0, planOf(choices), read);
+				return await paying.finally(() => paid.journal.close());
 			};
-			return { pay: payWith, recover: () => paid.recover(new Error('broken'), 0).items };
+			return { pay: payWith, recover: () => paid.known.recover(new Error('broken'), 0).items };
 		},
 	};
 }
@@ -183,7 +183,7 @@ test.each([
 	const store = {};
 	const at = (executionId: string, file: string) => {
 		const data = { id: file, data: 'filesystem-v2', mimeType: 'image/png' };
-		return new PaymentLog<ImagesReceipt>(
+		return openPaymentLog<ImagesReceipt>(
 			paymentContext(executionId, store, [{ json: {}, binary: { data } }]),
 			[],
 		);
@@ -192,16 +192,16 @@ test.each([
 	await identify(first, 0);
 	await pay(
 		payerFor(() => ({})),
-		first,
+		first.journal,
 		0,
 		planOf('a'),
 		() => IMAGES,
 	);
-	first.close();
-	await identify(next, 0);
-	expect(next.ownEarlier(0) !== undefined).toBe(isPaid);
-	next.assign();
-	expect(next.isAssigned(0)).toBe(isPaid);
+	first.journal.close();
+	const identity = await identify(next, 0);
+	expect(next.assignment.ownEarlier(identity) !== undefined).toBe(isPaid);
+	next.assignment.assign();
+	expect(next.assignment.paymentOf(0) !== undefined).toBe(isPaid);
 });
 
 /** Every field of a node that pays says whether it is part of the request: here stand all of them. */
@@ -305,7 +305,7 @@ describe('the key of a payment', () => {
 			[],
 			CONTEXT,
 		);
-		const log = new PaymentLog<ImagesReceipt>(context, []);
+		const log = openPaymentLog<ImagesReceipt>(context, []);
 		for (const [item, prompt] of prompts.entries()) await identify(log, item, planOf(prompt));
 		return log;
 	};
@@ -323,37 +323,50 @@ describe('the key of a payment', () => {
 			['b', undefined],
 		] as const) {
 			const log = await open([lost('a', 'r')], [prompt]);
-			log.assign();
-			expect([log.find(0)?.charged, log.reference(0)]).toEqual(['maybe', reference]);
+			log.assignment.assign();
+			expect([log.journal.find(0)?.charged, log.journal.reference(0)]).toEqual([
+				'maybe',
+				reference,
+			]);
 		}
 	});
 
 	test('keeps a lost request from being taken for a paid one', async () => {
-		expect((await open([lost('a', 'r')], ['a'])).ownEarlier(0)).toBeUndefined();
-		expect((await open([lost('a')], ['a'])).ownEarlier(0)).toBeDefined();
+		const ownIn = async (earlier: object) => {
+			const log = await open([earlier], []);
+			return log.assignment.ownEarlier(await identify(log, 0, planOf('a')));
+		};
+		expect(await ownIn(lost('a', 'r'))).toBeUndefined();
+		expect(await ownIn(lost('a'))).toBeDefined();
 	});
 
 	test('of an equal item that another try could not prepare is another one', async () => {
 		const store: object[] = [];
 		const first = await open(store, ['b', 'a']);
-		first.assign();
-		const alone = first.reference(1);
-		first.begin(1, () => unknown);
-		first.settle(1, { charged: 'yes', receipt: { kind: 'images', images: [{ url: 'u' }] } });
-		first.close();
+		first.assignment.assign();
+		const alone = first.journal.reference(1);
+		first.journal.begin(1, () => unknown);
+		first.journal.settle(1, {
+			charged: 'yes',
+			receipt: { kind: 'images', images: [{ url: 'u' }] },
+		});
+		first.journal.close();
 		const second = await open(store, ['a', 'a'], '2');
-		second.assign();
-		expect([second.isAssigned(0), second.isAssigned(1)]).toEqual([false, true]);
-		expect(second.reference(0)).toBeDefined();
-		expect(second.reference(0)).not.toBe(alone);
+		second.assignment.assign();
+		expect([
+			second.assignment.paymentOf(0) !== undefined,
+			second.assignment.paymentOf(1) !== undefined,
+		]).toEqual([false, true]);
+		expect(second.journal.reference(0)).toBeDefined();
+		expect(second.journal.reference(0)).not.toBe(alone);
 	});
 });
 
 test('an item may have been charged where the record cannot be read', () => {
 	const chargeIn = (version: number) => {
 		const store = { mediaGatewayPaid: { version, payments: [] } };
-		const log = new PaymentLog<ImagesReceipt>(paymentContext('1', store, [{ json: {} }]), []);
-		return [log.chargeOf(0), log.itemDetails(0).charged];
+		const log = openPaymentLog<ImagesReceipt>(paymentContext('1', store, [{ json: {} }]), []);
+		return [log.known.chargeOf(0), log.known.itemDetails(0).charged];
 	};
 	expect([chargeIn(1), chargeIn(2)]).toEqual([
 		['no', 'no'],

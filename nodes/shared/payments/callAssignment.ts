@@ -1,0 +1,99 @@
+import type { IDataObject } from 'n8n-workflow';
+import { callOf } from '../run/n8nEngine';
+import { Assignment } from './assignment';
+import { keepForCall, ownKeysOf, paymentOfCall, type Identity } from './earlierPayments';
+import { hasEnded, type Payment, type PaymentResult } from './payment';
+import { keepOnly } from './storedPayments';
+
+/**
+ * Gives a call of an agent's tool its earlier payment: that of an earlier try of this call; else one of an
+ * equal call. All calls are one item, which their requests and inputs tell apart, and two of them can have
+ * the same place. The payment of a call that succeeded is removed: the next call is meant to create another
+ * image.
+ */
+export class CallAssignment extends Assignment {
+	/** By item, the lost payment of an earlier call that this call asks for. */
+	private readonly takenOver = new Map<number, Payment>();
+
+	/** Only the request tells which payment is whose. */
+	ownEarlier(): undefined {
+		return undefined;
+	}
+
+	/** This call leaves those of others. */
+	ownPayments(): Set<Payment> {
+		return this.used();
+	}
+
+	/** Equal requests mean the same image, in any run. */
+	isOfSender(): boolean {
+		return true;
+	}
+
+	/** An agent can't retry an execution. */
+	rescue(): string {
+		return '';
+	}
+
+	/** The payments that this call has used are removed, unless it failed. */
+	markReturned(failed: Set<number>): void {
+		const used = this.used();
+		keepOnly(this.payments, (payment) => !used.has(payment) || failed.has(payment.itemIndex));
+	}
+
+	override record(itemIndex: number, result: PaymentResult): Payment {
+		const takenOver = this.takenOver.get(itemIndex);
+		this.takenOver.delete(itemIndex);
+		if (result.kind !== 'unknown') keepOnly(this.payments, (one) => one !== takenOver);
+		return super.record(itemIndex, result);
+	}
+
+	override close(): void {
+		// What this call hasn't got, the next one asks for.
+		for (const [itemIndex, lost] of this.takenOver) {
+			lost.reference = this.references.get(itemIndex);
+		}
+		super.close();
+	}
+
+	/** Without input, all calls would be the same one, whatever their expressions return. */
+	protected isKnownBy(json: IDataObject): boolean {
+		return Object.keys(json).length > 0;
+	}
+
+	protected findEarlier(_: number, identity?: Identity): Payment | undefined {
+		if (identity === undefined) return undefined;
+		const earlier = paymentOfCall(callOf(this.context));
+		const isThere = earlier !== undefined && this.payments.includes(earlier);
+		if (isThere && this.earlier.isUsable(earlier)) return earlier;
+		// Simultaneous calls change the list at any time.
+		this.earlier.refresh();
+		return this.earlier.find([identity.fingerprint, ...ownKeysOf(identity).slice(1)]);
+	}
+
+	protected isOwn({ fingerprint }: Payment, itemIndex: number): boolean {
+		return fingerprint === this.identityOf(itemIndex).fingerprint && fingerprint !== '';
+	}
+
+	protected override use(itemIndex: number, payment: Payment): Payment {
+		keepForCall(callOf(this.context), payment);
+		return super.use(itemIndex, payment);
+	}
+
+	/** A call takes over the reference of an equal one with an unknown outcome. */
+	protected newReference(itemIndex: number): string {
+		const { fingerprint } = this.identityOf(itemIndex);
+		const number = this.opened.countCall(fingerprint);
+		const lost = this.paymentsOf(itemIndex).find(
+			({ result, reference }) =>
+				result.kind === 'unknown' && !hasEnded(result) && reference !== undefined,
+		);
+		const { reference } = lost ?? {};
+		if (lost === undefined || reference === undefined) {
+			return this.referenceOf(fingerprint, 'call', number);
+		}
+		delete lost.reference;
+		this.takenOver.set(itemIndex, lost);
+		return reference;
+	}
+}

@@ -1,0 +1,107 @@
+import { type Charged, mostCharged } from '../../../gateway';
+import type { ItemDetails, KnownItems, Recovered, UnreturnedPayment } from '../run/knownItems';
+import type { RequestFacts } from '../run/requestFacts';
+import type { Assignment } from './assignment';
+import {
+	billOf,
+	chargeOf,
+	endOf,
+	itemsWithoutAddress,
+	leadsTo,
+	listPayments,
+	withPayment,
+	type Paid,
+} from './payment';
+import type { PaymentJournal } from './paymentJournal';
+
+/** What errors and failed items tell of payments. */
+export class PaidItems implements KnownItems {
+	readonly isPaying = true;
+
+	/** Those that have failed, and whose recorded images are returned in place of the error. */
+	private readonly recovered = new Set<number>();
+
+	/** @param readFacts reads what an item would send, as far as that can be read; never throws */
+	constructor(
+		private readonly assignment: Assignment,
+		private readonly journal: PaymentJournal<Paid>,
+		private readonly readFacts: (itemIndex: number) => RequestFacts,
+	) {}
+
+	get count(): number {
+		return this.assignment.count;
+	}
+
+	/** The estimated cost of what an item has paid for in this try or an earlier one. */
+	readonly estimateOf = (itemIndex: number): number =>
+		this.assignment.paymentOf(itemIndex)?.result.facts?.estimatedCost ?? 0;
+
+	/** Whether an item has brought its payment. */
+	isBrought(itemIndex: number): boolean {
+		return this.assignment.paymentOf(itemIndex)?.result.brought !== undefined;
+	}
+
+	chargeOf(itemIndex: number): Charged {
+		const payments = this.assignment.paymentsOf(itemIndex);
+		// A record that can't be read may contain any request.
+		const unreadable = this.assignment.unknown === undefined ? [] : (['maybe'] as const);
+		return mostCharged([...payments.map(({ result }) => chargeOf(result)), ...unreadable]);
+	}
+
+	itemDetails(itemIndex: number): ItemDetails {
+		const { assignment } = this;
+		const paid = assignment.paymentOf(itemIndex)?.result;
+		const named = paid ?? assignment.paymentsOf(itemIndex).at(-1)?.result;
+		// A task goes with the prompt that it was paid for.
+		const facts = named?.facts ?? assignment.factsOf(itemIndex);
+		const { model, prompt } = facts ?? this.readFacts(itemIndex);
+		return {
+			charged: this.chargeOf(itemIndex),
+			...(named && leadsTo(named)),
+			model,
+			prompt,
+			// Only what is in the sum of this try: not a refused request, or a payment that it doesn't use.
+			...(this.journal.isStarted(itemIndex) && paid !== undefined
+				? { estimatedCost: paid.facts?.estimatedCost, ...billOf(paid) }
+				: {}),
+		};
+	}
+
+	recover(error: unknown, itemIndex: number): Recovered {
+		const payment = this.assignment.assignOwn(itemIndex);
+		if (payment === undefined || this.journal.isStarted(itemIndex)) return { error };
+		const items = itemsWithoutAddress(payment.result, itemIndex);
+		if (items !== undefined) this.recovered.add(itemIndex);
+		return { error: withPayment(error, payment), items };
+	}
+
+	/** The items for which this try returns what an earlier one has paid for. */
+	reused(): number[] {
+		return Array.from({ length: this.count }, (_, index) => index).filter(
+			(index) => this.recovered.has(index) || this.journal.isReused(index),
+		);
+	}
+
+	get rescue(): string {
+		const isThere = this.assignment.payments.some(
+			({ result }) => result.kind !== 'unknown' && endOf(result) === undefined,
+		);
+		return isThere ? this.assignment.rescue() : '';
+	}
+
+	listUnreturned(): UnreturnedPayment[] {
+		const { assignment } = this;
+		const own = assignment.ownPayments();
+		// Another call of a tool returns the payments that it uses.
+		const open = assignment.leftOver().filter((payment) => !own.has(payment));
+		// What was sent again is listed already.
+		const begun = this.journal
+			.begun()
+			.filter(({ itemIndex }) => assignment.paymentOf(itemIndex) === undefined);
+		return listPayments([...own, ...open, ...begun]);
+	}
+
+	markReturned(failed: Set<number>): void {
+		this.assignment.markReturned(failed);
+	}
+}
