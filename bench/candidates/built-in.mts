@@ -40,17 +40,27 @@ function load(folder: string, file: string, version: number): BuiltInNode {
 	return NodeHelpers.getVersionedNodeType(new Node!(), version) as BuiltInNode;
 }
 
+function loadCredential(folder: string): N8n.ICredentialType {
+	const path = join(folder, 'dist', 'credentials', 'HttpHeaderAuth.credentials.js');
+	const [Type] = Object.values(require(path) as Record<string, new () => N8n.ICredentialType>);
+	return new Type!();
+}
+
 /** Versions that n8n 2.41 gives to a node that is newly placed. */
 const VERSIONS = { httpRequest: 4.5, wait: 1.1, if: 2.3 };
 
-function loop(base: string, key: string, pauseS: number): WorkflowJson {
+/** Where people keep the key: n8n reads it for each request, as it does for those of the package. */
+const CREDENTIAL = 'httpHeaderAuth';
+
+function loop(base: string, pauseS: number): WorkflowJson {
 	const http = (name: string, parameters: object) => ({
 		name,
 		type: 'n8n-nodes-base.httpRequest',
 		typeVersion: VERSIONS.httpRequest,
+		credentials: { [CREDENTIAL]: { id: '1', name: 'Key' } },
 		parameters: {
-			sendHeaders: true,
-			headerParameters: { parameters: [{ name: 'Authorization', value: `Bearer ${key}` }] },
+			authentication: 'genericCredentialType',
+			genericAuthType: CREDENTIAL,
 			options: {},
 			...parameters,
 		} as N8n.INodeParameters,
@@ -109,12 +119,12 @@ const body = {
 	jsonBody: `={{ JSON.stringify({ model: '${MODEL}', prompt: $json.prompt }) }}`,
 };
 
-function workflowFor(work: Work, base: string, key: string): [WorkflowJson, last: string] {
+function workflowFor(work: Work, base: string): [WorkflowJson, last: string] {
 	switch (work.kind) {
 		case 'tasks':
-			return [loop(base, key, work.pauseS), 'Done'];
+			return [loop(base, work.pauseS), 'Done'];
 		case 'generate': {
-			const { nodes } = loop(base, key, 1);
+			const { nodes } = loop(base, 1);
 			// It sends all at once: so many at a time is not to be had.
 			const parameters = { ...nodes[1]!.parameters, url: `${base}/v1/images/generations` };
 			return [chain(START, { ...nodes[1]!, parameters }), nodes[1]!.name];
@@ -129,6 +139,8 @@ export async function builtIn({ url, key }: Prepare): Promise<Candidate> {
 	if (folder === undefined || !existsSync(folder)) throw new Error('n8n-nodes-base is not there');
 	shareEngine(dirname(folder));
 	const host = await createHost({
+		credentials: { [CREDENTIAL]: { name: 'Authorization', value: `Bearer ${key}` } },
+		extraCredentialTypes: { [CREDENTIAL]: loadCredential(folder) },
 		extraNodeTypes: {
 			'n8n-nodes-base.httpRequest': load(
 				folder,
@@ -141,7 +153,7 @@ export async function builtIn({ url, key }: Prepare): Promise<Candidate> {
 	});
 	return {
 		run: async (work) => {
-			const [workflow, last] = workflowFor(work, url, key);
+			const [workflow, last] = workflowFor(work, url);
 			const result = await host.run(workflow, { input: inputFor(work), mode: 'trigger' });
 			return outcomeOf(result, last);
 		},

@@ -7,12 +7,13 @@ export class HostCredentials extends n8nWorkflow.ICredentialsHelper {
 	constructor(
 		private readonly loader: Core.PackageDirectoryLoader,
 		private readonly values: Record<string, Record<string, unknown>>,
+		private readonly extraTypes: Record<string, N8n.ICredentialType> = {},
 	) {
 		super();
 	}
 
 	typeOf(name: string): N8n.ICredentialType {
-		return this.loader.getCredential(name).type;
+		return this.extraTypes[name] ?? this.loader.getCredential(name).type;
 	}
 
 	getParentTypes(): string[] {

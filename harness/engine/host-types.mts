@@ -20,6 +20,8 @@ export interface WorkflowJson {
 export interface HostOptions {
 	/** The fields of each credential, by credential type. A node needs not name its credential. */
 	credentials?: Record<string, Record<string, unknown>>;
+	/** Further credential types, by their names. */
+	extraCredentialTypes?: Record<string, N8n.ICredentialType>;
 	/** Where binary data goes: `memory` as base64 in the items, `filesystem` by id (the default). */
 	binaryMode?: 'memory' | 'filesystem';
 	/** Further node types, by their full names. */

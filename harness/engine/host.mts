@@ -52,7 +52,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 
 	const credentialTypes = new Set(Object.keys(options.credentials ?? {}));
 	const nodeTypes = new HostNodeTypes(loader, { ...builtInNodeTypes, ...options.extraNodeTypes });
-	const credentialsHelper = new HostCredentials(loader, options.credentials ?? {});
+	const { credentials = {}, extraCredentialTypes } = options;
+	const credentialsHelper = new HostCredentials(loader, credentials, extraCredentialTypes);
 	/** Sub-executions that are suspended, by their ids. */
 	const parkedChildren = new Map<string, RunResult>();
 	/** What is stored of suspended executions and of ended children, by their ids: nodes may look at that. */

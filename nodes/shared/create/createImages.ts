@@ -139,7 +139,7 @@ async function openBatch(
 		run,
 		builder,
 		budget,
-		checker: new Checker(run, builder.taskType),
+		checker: new Checker(run, builder.taskType, budget.isSet),
 		paymentLog,
 		progress,
 		itemOfTask: new Map(),

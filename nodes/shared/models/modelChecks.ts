@@ -40,9 +40,11 @@ export class Checker {
 	/** Results by model name: thousands of items may have the same model. */
 	private readonly listed = new Map<string, Listed>();
 
+	/** @param needsPrices whether no request is sent without a price: then the list is worth several attempts */
 	constructor(
 		private readonly run: Run,
 		private readonly taskType: TaskType,
+		private readonly needsPrices: boolean,
 	) {}
 
 	/**
@@ -122,7 +124,8 @@ export class Checker {
 
 	private async load(): Promise<ModelList | undefined> {
 		try {
-			return await this.run.gateway.models.quick('media');
+			const { models } = this.run.gateway;
+			return await (this.needsPrices ? models.patient('media') : models.quick('media'));
 		} catch (error) {
 			if (!(error instanceof GatewayError)) throw error as Error;
 			const { message } = error;

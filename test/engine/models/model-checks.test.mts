@@ -280,6 +280,17 @@ describe('a run does not depend on the listing', () => {
 		expect(paidRequests(own.gateway)).toEqual([]);
 	});
 
+	test.each([429, 503])('with a budget the list is read again after a %d', async (status) => {
+		const fault = { call: 'listing', kind: 'status', status, times: 1 } as const;
+		const own = await another({ faults: [fault] });
+		const result = await make(SLASH, { options: { budget: 100 } }, [{}], {}, own.host);
+		expect([result.error, own.gateway.paid, own.gateway.count('listing')]).toEqual([
+			undefined,
+			1,
+			2,
+		]);
+	});
+
 	const UNPUBLISHED = /^The gateway doesn't list the model 'Haus.*', so the request wasn't checked/;
 	const NO_LISTING = /^The requests weren't checked .*JSON without any of the expected fields/;
 
