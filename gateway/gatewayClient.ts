@@ -244,32 +244,23 @@ export class Gateway<Key = undefined> {
 	}
 
 	/**
-	 * Waits for a task, and gives back the wait with its end.
+	 * Waits for a task, and gives back the wait with its end. `once`: only until a poll gets a result about
+	 * it, for a wait that is continued later. A task whose deadline is over counts as still open then.
 	 *
 	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
 	 */
-	async waitFor<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
+	async waitFor<W extends WaitFor>(wait: W, { once = false } = {}): Promise<TaskEnd<W>> {
 		const failed = failedAtOnce(wait.task);
 		if (failed !== undefined && wait.task.reason !== undefined) {
 			throw leavingError(failed, this.account) as Error;
 		}
 		const waiting = this.taskWaiter()
-			.wait(wait)
+			.wait(wait, once)
 			.catch((error: unknown) => {
 				// It was called failed, without a reason, and its gateway doesn't keep it.
 				throw failed !== undefined && hasCode(error, 'taskLost') ? failed : (error as Error);
 			});
 		return await this.leaving(waiting);
-	}
-
-	/**
-	 * Polls a task until a poll gets a result about it, for a wait that is continued later. A task whose
-	 * deadline is over counts as still open then.
-	 *
-	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
-	 */
-	async check<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
-		return await this.leaving(this.taskWaiter().check(wait));
 	}
 
 	private taskWaiter(): TaskWaiter {

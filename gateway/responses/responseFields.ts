@@ -2,7 +2,7 @@ import { INLINE_FIELDS } from '../../util/inlineImages';
 import { decoded } from '../../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, numberOf, parseJson } from '../../util/json';
 import type { JsonObject } from '../../util/json';
-import { hasImageAddress } from './foundImages';
+import { hasImageAddress, isAboutOther } from './foundImages';
 import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
 import { statusGroup, type StatusGroup } from '../protocol/status';
 import { LONGEST_ADDRESS } from '../protocol/url';
@@ -47,12 +47,7 @@ const FIELDS = inAllSpellings({
 	model: ['model'],
 	/** What the request used up, as the gateway counts it: usually tokens. */
 	usage: ['usage'],
-	/** Lists of images, single images, and objects that contain them. */
-	images: [
-		'data', 'images', 'result_urls', 'image_urls', 'output_images', 'image_result', 'artifacts', 'results', 'result',
-		'task_result', 'output', 'outputs', 'response', 'task', 'tasks', 'job', 'result_json',
-	],
-	/** The same in a chat, where texts are for people to read. */
+	/** Objects with images in a chat, where texts are for people to read. */
 	chat: ['choices', 'message', 'content'],
 	/** The address of an image in its object; some gateways have a list or another object there. */
 	imageUrl: ['url', 'image_url', 'image'],
@@ -70,23 +65,36 @@ const FIELDS = inAllSpellings({
 /** Response headers with the address of a task, in lower case (RFC 9110, section 10.2.2). */
 const ADDRESS_HEADERS = ['location', 'operation-location'];
 
-/** Where a response may have its images. */
-const PLACES = [...FIELDS.images, ...FIELDS.chat];
-/** Lists that are only for images, and the address that may stand beside a list of more. */
-const { IMAGE_LISTS, ONE_ADDRESS, ADDRESSES } = inAllSpellings({
-	IMAGE_LISTS: [
-		...['data', 'images', 'image_urls', 'result_urls', 'output_images', 'image_result'],
-		...['artifacts', 'results', 'result', 'outputs', 'output'],
+/**
+ * The objects and lists of a response that have its task, its status, its images or its reason in them,
+ * each name once, whatever is read there.
+ */
+// prettier-ignore
+const ENVELOPES = inAllSpellings({
+	/** Of everything: the protocol's own. */
+	usual: ['data'],
+	/** Around a task. */
+	task: ['task', 'tasks', 'job', 'payload'],
+	/** Around the result of a task: a status there counts only below a success. */
+	result: ['response', 'task_result', 'result_json'],
+	/** The same. A list there is for images alone. */
+	list: [
+		'images', 'result_urls', 'image_urls', 'output_images', 'image_result', 'artifacts', 'results', 'result',
+		'output', 'outputs',
 	],
+});
+const AROUND_TASK = [...ENVELOPES.usual, ...ENVELOPES.task];
+export const AROUND = [...AROUND_TASK, ...ENVELOPES.list, ...ENVELOPES.result];
+const IMAGE_LISTS = [...ENVELOPES.usual, ...ENVELOPES.list];
+/** What is around a task may have other images than those of its result, such as the source of an edit. */
+const IMAGE_PLACES = [...IMAGE_LISTS, ...ENVELOPES.result, ...ENVELOPES.task];
+const PLACES = [...IMAGE_PLACES, ...FIELDS.chat];
+/** An address that may stand beside a list of more. */
+const { ONE_ADDRESS, ADDRESSES } = inAllSpellings({
 	ONE_ADDRESS: ['image_url'],
 	ADDRESSES: ['image_urls'],
 });
 const ALL_IDS = [...FIELDS.taskId, ...FIELDS.id];
-/** Objects around a task; those around its result can also be around a task. */
-const { AROUND_TASK } = inAllSpellings({ AROUND_TASK: ['data', 'task', 'tasks', 'job'] });
-export const { AROUND } = inAllSpellings({
-	AROUND: ['data', 'task', 'tasks', 'job', 'result', 'output', 'response', 'task_result'],
-});
 
 /** The deepest level of a response that is read; lists count as levels. */
 export const DEEPEST = 8;
@@ -117,10 +125,25 @@ const textAt = (object: unknown, names: readonly string[]): string | undefined =
 	firstOf(valuesAt(object, names), nonEmptyString);
 
 /** The objects in an object that can be about its task. One in a list is usually an image. */
-const insideOf = (object: JsonObject, names: readonly string[]): JsonObject[] =>
-	valuesAt(object, names)
+function insideOf(object: JsonObject, names: readonly string[]): JsonObject[] {
+	const named = valuesAt(object, names)
 		.flatMap((value) => (Array.isArray(value) ? tasksIn(value, object) : value))
 		.filter(isJsonObject);
+	return named.length > 0 ? named : tasksAnywhere(object);
+}
+
+/** The tasks in fields of any name, of an object that has no envelope. */
+function tasksAnywhere(object: JsonObject): JsonObject[] {
+	const isEnvelope = (value: unknown): boolean => typeof value === 'object' && value !== null;
+	if (valuesAt(object, PLACES).some(isEnvelope)) return [];
+	const isNamed = idsAt(object, ALL_IDS).length > 0;
+	const hasState = (value: unknown): boolean => statusGroup(statusOf(value)) !== 'unknown';
+	return Object.entries(object)
+		.filter(([name]) => !isAboutOther(name))
+		.map(([, value]) => value)
+		.filter(isJsonObject)
+		.filter((value) => hasTaskId(value) || (!isNamed && isTask(value, object) && hasState(value)));
+}
 
 /** The tasks in a list. What has failed there, beside an image, is an image that was refused. */
 function tasksIn(list: unknown[], around: JsonObject): unknown[] {
@@ -422,6 +445,6 @@ export const readUsage = (layers: JsonObject[]): JsonObject | undefined =>
 /** The objects without an image in a response's lists of images: one may have been refused. */
 export const withoutImageIn = (layers: JsonObject[]): JsonObject[] =>
 	layers
-		.flatMap((object) => valuesAt(object, FIELDS.images))
+		.flatMap((object) => valuesAt(object, IMAGE_PLACES))
 		.flatMap((list) => (Array.isArray(list) ? list.filter(isJsonObject) : []))
 		.filter((entry) => imagesAt(entry, {}).length === 0);

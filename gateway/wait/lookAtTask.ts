@@ -8,9 +8,15 @@ import {
 import { withMentioned } from '../errors/taskErrors';
 import { withDetails } from '../protocol/gatewayError';
 import { ageOf, type Task, type TaskState } from '../responses/task';
-import type { PollResult } from './poller';
 import { submitTime } from './pollHistory';
-import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
+import {
+	aboutTask,
+	hintOtherTask,
+	pollTask,
+	type OpenResult,
+	type PolledTask,
+	type SendQuery,
+} from './pollTask';
 import type { TasksOfRun } from './taskQueries';
 import type { WaitContext } from './waitContext';
 
@@ -57,7 +63,7 @@ export async function lookAtTask(
  * rules, of which those refused for the rate count apart. `pollTask` decides how long a task may be missing.
  */
 function isEnough(
-	{ rateLimited, soon, pauseMs = 0 }: Extract<PollResult, { kind: 'transient' }>,
+	{ rateLimited, soon, pauseMs = 0 }: Extract<OpenResult, { kind: 'transient' }>,
 	{ notFoundSince, noImageSince }: PolledTask,
 	{ failures, refusals }: { failures: number; refusals: number },
 ): boolean {

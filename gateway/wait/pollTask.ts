@@ -1,6 +1,5 @@
 import { errorFor } from '../errors/errorMessages';
 import { lostTaskError, taskError } from '../errors/taskErrors';
-import type { PollResult } from './poller';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
 import { isRateLimited, isTransient } from '../pace/retryPolicy';
 import { laterBill } from '../../util/bill';
@@ -38,6 +37,25 @@ import { pathAtGateway } from '../protocol/url';
  * A task that is polled, and what earlier polls have shown; its type is filled in once it is known.
  */
 export interface PolledTask extends Task, PollHistory {}
+
+/** The result of a poll after which the task is polled again, unless it has finished. */
+export type OpenResult =
+	/** `pauseMs`: the gateway's `Retry-After`. */
+	| { kind: 'state'; state: TaskState; pauseMs?: number }
+	/**
+	 * A fault that may pass. `rateLimited`: the poll was refused for the rate limit, which says
+	 * nothing about the task. `soon`: another poll is needed to tell whether the fault passes.
+	 */
+	| {
+			kind: 'transient';
+			error: GatewayError;
+			pauseMs?: number;
+			rateLimited?: boolean;
+			soon?: boolean;
+	  };
+
+/** The result of one poll. `final`: an error that another poll would not change. */
+export type PollResult = OpenResult | { kind: 'final'; error: GatewayError };
 
 /** Sends a query for a task. */
 export type SendQuery = (plan: FreePlan) => Promise<Outcome>;

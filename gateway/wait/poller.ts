@@ -1,48 +1,28 @@
 import type { Clock } from '../protocol/clock';
 import type { GatewayError } from '../protocol/gatewayError';
 import { isFinished } from '../protocol/status';
-import type { TaskState, Task } from '../responses/task';
+import type { TaskState } from '../responses/task';
+import type { OpenResult, PolledTask } from './pollTask';
 import { JITTER, pauseOf, SHORTEST_PAUSE_MS, TOGETHER_MS } from './pollTimes';
 import { CanceledInQueue } from '../pace/rateLimiter';
 
-/** The result of a poll after which the task is polled again, unless it has finished. */
-type OpenResult =
-	/** `pauseMs`: the gateway's `Retry-After`. */
-	| { kind: 'state'; state: TaskState; pauseMs?: number }
-	/**
-	 * A fault that may pass. `rateLimited`: the poll was refused for the rate limit, which says
-	 * nothing about the task. `soon`: another poll is needed to tell whether the fault passes.
-	 */
-	| {
-			kind: 'transient';
-			error: GatewayError;
-			pauseMs?: number;
-			rateLimited?: boolean;
-			soon?: boolean;
-	  };
+/** What the polls of a task have shown; nothing if none got a result. */
+export interface Seen {
+	/** Its last state. */
+	state?: TaskState;
+	/** The error of the last poll. */
+	error?: GatewayError;
+}
 
-/** The result of one poll. `final`: an error that another poll would not change. */
-export type PollResult = OpenResult | { kind: 'final'; error: GatewayError };
-
-/** The end of the wait for one task. */
-export type WaitEnd =
-	| { kind: 'finished'; state: TaskState }
-	| { kind: 'error'; error: GatewayError }
-	/**
-	 * The task is still open at the deadline. `state` and `error` are the last results; neither is
-	 * set if no poll got a result.
-	 */
-	| { kind: 'deadline'; state?: TaskState; error?: GatewayError };
-
-export interface PollerOptions<T = Task> {
+export interface PollerOptions {
 	clock: Clock;
 	/**
-	 * Polls a task once. Throws CanceledInQueue, the reason why the run was stopped, or a GatewayError where
-	 * the task can't be asked for: that ends its wait.
+	 * Polls a task once. Throws CanceledInQueue, the reason why the run was stopped, or a GatewayError that
+	 * another poll would not change: that ends its wait.
 	 *
 	 * @param timeLeftMs time limit of the poll when it is sent; 0 if the wait has ended
 	 */
-	pollOnce: (task: T, timeLeftMs: () => number) => Promise<PollResult>;
+	pollOnce: (task: PolledTask, timeLeftMs: () => number) => Promise<OpenResult>;
 	/** The approximate time between two polls of a task, in milliseconds. */
 	intervalMs: number;
 	/** The number of tasks that were announced before their waits begin. */
@@ -52,16 +32,14 @@ export interface PollerOptions<T = Task> {
 }
 
 /** The wait for one task. */
-interface Wait<T> {
-	readonly task: T;
+interface Wait extends Seen {
+	readonly task: PolledTask;
 	/** On the clock of the run. */
 	readonly deadline: number;
 	/** On the clock of the run; -Infinity if it is unknown. */
 	readonly submittedAt: number;
 	/** Whether a poll has got a result about the task, even a fault. */
 	hasResult: boolean;
-	state?: TaskState;
-	error?: GatewayError;
 	/** Whether it has ended, perhaps while a poll hangs. */
 	isOver: boolean;
 }
@@ -92,7 +70,7 @@ const togetherBefore = (at: number): number => Math.floor(at / TOGETHER_MS) * TO
  * response, or the response to the submit; the last poll comes just before the deadline; a task with
  * an unknown status stays open.
  */
-export class Poller<T = Task> {
+export class Poller {
 	private readonly intervalMs: number;
 
 	private waiting = 0;
@@ -103,7 +81,7 @@ export class Poller<T = Task> {
 	/** The number of tasks whose wait has begun. */
 	private begun = 0;
 
-	constructor(private readonly options: PollerOptions<T>) {
+	constructor(private readonly options: PollerOptions) {
 		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
 	}
 
@@ -115,7 +93,7 @@ export class Poller<T = Task> {
 
 	/**
 	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects
-	 * when the run is stopped, and with a GatewayError where the task can't be asked for.
+	 * when the run is stopped, and with a GatewayError that another poll would not change.
 	 *
 	 * A response in progress at the deadline is waited for a moment longer. A task that got no result
 	 * because its polls waited for the rate limiter is polled once more, within half a minute.
@@ -123,7 +101,7 @@ export class Poller<T = Task> {
 	 * @param ageMs time since its submit in milliseconds: a task isn't polled before its first pause
 	 *   is over. A task of unknown age is polled at once.
 	 */
-	async wait(task: T, maxWaitMs: number, ageMs = Infinity): Promise<WaitEnd> {
+	async wait(task: PolledTask, maxWaitMs: number, ageMs = Infinity): Promise<Seen> {
 		const now = this.options.clock.now();
 		const submittedAt = now - atLeast(0, ageMs);
 		const deadline = now + atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
@@ -133,15 +111,15 @@ export class Poller<T = Task> {
 		const firstPauseEnd = submittedAt + pauseOf(this.intervalMs, this.tasksLeft(), 0);
 		const isDue = firstPauseEnd <= now;
 		const firstAt = isDue ? now : Math.min(together(firstPauseEnd), deadline - LAST_POLL_LEAD_MS);
-		const wait: Wait<T> = { task, submittedAt, deadline, hasResult: false, isOver: false };
+		const wait: Wait = { task, submittedAt, deadline, hasResult: false, isOver: false };
 		try {
 			// Not the result of the race, which the timer would keep in memory for a minute.
-			let end: WaitEnd | undefined;
+			let end: Seen | undefined;
 			const polling = this.pollUntilEnd(wait, firstAt).then((found) => void (end = found));
 			// A poll may hang, in the queue of the rate limiter or at the gateway.
 			const lateEnd = togetherBefore(deadline + LATE_TURN_MS);
 			await Promise.race([polling, this.sleepUntil(lateEnd, wait)]);
-			return end ?? openAtDeadline(wait);
+			return end ?? seenIn(wait);
 		} finally {
 			wait.isOver = true;
 			wait.state = undefined;
@@ -150,23 +128,21 @@ export class Poller<T = Task> {
 	}
 
 	/** The loop of a wait. */
-	private async pollUntilEnd(wait: Wait<T>, firstAt: number): Promise<WaitEnd> {
+	private async pollUntilEnd(wait: Wait, firstAt: number): Promise<Seen> {
 		for (let at: number | undefined = firstAt; at !== undefined; ) {
 			await this.sleepUntil(at, wait);
 			if (wait.isOver || (wait.hasResult && at >= wait.deadline)) break;
 			const sentAt = this.options.clock.now();
 			const result = await this.poll(wait);
-			if (result?.kind === 'final') return { kind: 'error', error: result.error };
 			if (result !== undefined) note(wait, result);
-			const { state } = wait;
-			if (state !== undefined && isFinished(state.group)) return { kind: 'finished', state };
+			if (wait.state !== undefined && isFinished(wait.state.group)) break;
 			at = this.nextPollAt(wait, sentAt, result);
 		}
-		return openAtDeadline(wait);
+		return seenIn(wait);
 	}
 
 	/** Polls a task; undefined if its turn in the rate limiter, or its response, came too late. */
-	private async poll(wait: Wait<T>): Promise<PollResult | undefined> {
+	private async poll(wait: Wait): Promise<OpenResult | undefined> {
 		try {
 			const result = await this.options.pollOnce(wait.task, () => this.timeLeft(wait));
 			return wait.isOver ? undefined : result;
@@ -177,7 +153,7 @@ export class Poller<T = Task> {
 	}
 
 	/** The time limit of a poll sent now, in milliseconds; 0 if it is too late for a response. */
-	private timeLeft({ isOver, deadline }: Wait<T>): number {
+	private timeLeft({ isOver, deadline }: Wait): number {
 		const now = this.options.clock.now();
 		// A poll that is sent after the deadline had to wait for the rate limiter.
 		const end = deadline + (now < deadline ? LATE_RESPONSE_MS : LATE_TURN_MS);
@@ -189,7 +165,7 @@ export class Poller<T = Task> {
 	 *
 	 * @param result of the poll sent at `sentAt`; undefined if it came too late
 	 */
-	private nextPollAt(wait: Wait<T>, sentAt: number, result?: OpenResult): number | undefined {
+	private nextPollAt(wait: Wait, sentAt: number, result?: OpenResult): number | undefined {
 		const { deadline, hasResult } = wait;
 		const now = this.options.clock.now();
 		// Its turn came too late before the deadline, which allows a late poll.
@@ -205,7 +181,7 @@ export class Poller<T = Task> {
 	}
 
 	/** The pause after a response, in milliseconds. */
-	private pauseAfter(result: OpenResult, { submittedAt }: Wait<T>): number {
+	private pauseAfter(result: OpenResult, { submittedAt }: Wait): number {
 		const { clock } = this.options;
 		const pause = pauseOf(this.intervalMs, this.tasksLeft(), clock.now() - submittedAt);
 		const { rateLimited = false, soon = false } = result.kind === 'transient' ? result : {};
@@ -214,7 +190,7 @@ export class Poller<T = Task> {
 	}
 
 	/** Sleeps until a time, at least once, unless the wait ends meanwhile. */
-	private async sleepUntil(at: number, wait: Wait<T>): Promise<void> {
+	private async sleepUntil(at: number, wait: Wait): Promise<void> {
 		const { clock } = this.options;
 		do {
 			await this.sleepTogether(Math.min(at, together(clock.now() + LONGEST_SLEEP_MS)));
@@ -233,14 +209,10 @@ export class Poller<T = Task> {
 }
 
 /** Notes the result of a poll. */
-function note<T>(wait: Wait<T>, result: OpenResult): void {
+function note(wait: Wait, result: OpenResult): void {
 	if (result.kind === 'state') wait.state = result.state;
 	wait.error = result.kind === 'transient' ? result.error : undefined;
 	if (result.kind === 'state' || result.rateLimited !== true) wait.hasResult = true;
 }
 
-const openAtDeadline = <T>({ state, error }: Wait<T>): WaitEnd => ({
-	kind: 'deadline',
-	state,
-	error,
-});
+const seenIn = ({ state, error }: Wait): Seen => ({ state, error });

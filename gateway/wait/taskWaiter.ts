@@ -1,19 +1,20 @@
 import { submitTime, forNextWait, type PollHistory } from './pollHistory';
 import { JITTER, SHORTEST_PAUSE_MS } from './pollTimes';
-import {
-	LONGEST_POLL_MS,
-	Poller,
-	type PollerOptions,
-	type PollResult,
-	type WaitEnd,
-} from './poller';
+import { LONGEST_POLL_MS, Poller, type PollerOptions, type Seen } from './poller';
 import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
 import { GatewayError } from '../protocol/gatewayError';
 import { CanceledInQueue } from '../pace/rateLimiter';
 import { isFinished } from '../protocol/status';
 import { TasksOfRun } from './taskQueries';
-import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
+import {
+	aboutTask,
+	hintOtherTask,
+	pollTask,
+	type OpenResult,
+	type PolledTask,
+	type SendQuery,
+} from './pollTask';
 import type { WaitContext } from './waitContext';
 
 /** A wait for a task. A plain value, which can be stored and continued later. */
@@ -54,9 +55,6 @@ export type TaskEnd<W extends WaitFor> = FinishedTask<W> | OpenTask<W>;
  */
 const STALLED_MS = 35_000;
 
-/** The end of a wait without any result. */
-const STILL_OPEN: WaitEnd = { kind: 'deadline' };
-
 /** How often a person who watches is told that status checks fail. */
 const TOLD_EVERY_MS = 10_000;
 
@@ -66,12 +64,12 @@ const TOLD_EVERY_MS = 10_000;
  */
 export class TaskWaiter {
 	/** The waits in progress, which items with the same task and the same limits share. */
-	private readonly waiting = new Map<string, Promise<{ task: PolledTask; ended: WaitEnd }>>();
+	private readonly waiting = new Map<string, Promise<{ task: PolledTask; seen: Seen }>>();
 
 	/** When a person was last told of a failed status check, by the clock of the run. */
 	private toldAt = -Infinity;
 
-	private readonly poller: Poller<PolledTask>;
+	private readonly poller: Poller;
 
 	/** When a check last got a result about a task, by the clock of the run. */
 	private resultAt?: number;
@@ -93,64 +91,55 @@ export class TaskWaiter {
 	}
 
 	/**
-	 * Waits for a task until its deadline.
+	 * Waits for a task until its deadline. `once`: until a poll gets a result about it, for a wait that is
+	 * continued later. The tasks that are polled so together are polled as long as there are results; one
+	 * whose deadline is over is polled as well, and then counts as still open.
 	 *
 	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
 	 */
-	async wait<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
-		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
-		const age = ageOf(wait.task);
-		const poll = async (task: PolledTask) => await this.poller.wait(task, leftMs, age);
-		return await this.endOf(wait, poll, true);
-	}
-
-	/**
-	 * Polls a task until a poll gets a result about it, for a wait that is continued later. The tasks
-	 * that are checked together are polled as long as there are results. One whose deadline is over is
-	 * polled as well, and then counts as still open.
-	 *
-	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
-	 */
-	async check<W extends WaitFor>(wait: W): Promise<TaskEnd<W>> {
-		this.resultAt ??= this.context.clock.now();
-		const stalled = (this.stalled ??= this.untilStalled());
-		const poll = async (task: PolledTask) =>
-			(await Promise.race([this.pollUntilResult(task), stalled])) ?? STILL_OPEN;
-		return await this.endOf(wait, poll, Date.now() >= wait.deadlineAt);
-	}
-
-	/** @param isLast whether a task that is open then has passed its deadline */
-	private async endOf<W extends WaitFor>(
-		wait: W,
-		poll: (task: PolledTask) => Promise<WaitEnd>,
-		isLast: boolean,
-	): Promise<TaskEnd<W>> {
-		const { context, waiting } = this;
+	async wait<W extends WaitFor>(wait: W, once: boolean): Promise<TaskEnd<W>> {
+		const leftMs = wait.deadlineAt - Date.now();
 		const shared = `${taskKey(wait.task)} ${wait.maxWaitMs}`;
 		const start = async () => {
 			const task = this.polledTask(wait);
-			return { task, ended: await poll(task) };
+			const seen = await (once
+				? this.pollUntilResult(task)
+				: this.poller.wait(task, Math.max(1000, leftMs), ageOf(wait.task)));
+			return { task, seen };
 		};
-		const started = waiting.get(shared) ?? start().finally(() => void waiting.delete(shared));
-		waiting.set(shared, started);
+		const started =
+			this.waiting.get(shared) ?? start().finally(() => void this.waiting.delete(shared));
+		this.waiting.set(shared, started);
 		try {
-			const { task, ended } = await started;
-			if (ended.kind === 'deadline') {
-				const history = forNextWait(task, Date.now() - context.clock.now());
-				const open = openTask({ ...wait, history }, task, ended);
-				if (!isLast) return open;
-				const late = deadlineError(open.wait.task, wait.maxWaitMs, ended);
-				return { ...open, error: withMentioned(late, wait.task) };
-			}
-			if (ended.kind === 'error') throw aboutTask(ended.error, task.taskId);
-			const { state } = ended;
-			const error = taskError(state);
-			if (error !== undefined) throw error;
-			hintOtherTask(context, state);
-			return { kind: 'finished', wait, state };
+			const { task, seen } = await started;
+			return this.endOf(wait, task, seen, !once || leftMs <= 0);
 		} catch (error) {
 			throw error instanceof GatewayError ? withMentioned(error, wait.task) : (error as Error);
 		}
+	}
+
+	/**
+	 * @param isLast whether a task that is open has passed its deadline
+	 * @throws GatewayError with the ID of the task, if it has failed
+	 */
+	private endOf<W extends WaitFor>(
+		wait: W,
+		task: PolledTask,
+		seen: Seen,
+		isLast: boolean,
+	): TaskEnd<W> {
+		const { state } = seen;
+		if (state === undefined || !isFinished(state.group)) {
+			const history = forNextWait(task, Date.now() - this.context.clock.now());
+			const open = openTask({ ...wait, history }, task, seen);
+			if (!isLast) return open;
+			const late = deadlineError(open.wait.task, wait.maxWaitMs, seen);
+			return { ...open, error: withMentioned(late, wait.task) };
+		}
+		const error = taskError(state);
+		if (error !== undefined) throw error;
+		hintOtherTask(this.context, state);
+		return { kind: 'finished', wait, state };
 	}
 
 	/** The task of a wait, with what earlier polls have shown, on the clock of the run. */
@@ -165,28 +154,32 @@ export class TaskWaiter {
 		return { taskId, taskType, statusUrl, sent, submittedAtMs, ...history };
 	}
 
-	/** Polls a task until a poll gets a result about it, or the checks get none any more. */
-	private async pollUntilResult(task: PolledTask): Promise<WaitEnd> {
+	/** Polls a task until a poll gets a result about it, or none of these polls gets one any more. */
+	private async pollUntilResult(task: PolledTask): Promise<Seen> {
+		this.resultAt ??= this.context.clock.now();
+		const stalled = (this.stalled ??= this.untilStalled());
+		return (await Promise.race([this.pollWhileRefused(task), stalled])) ?? {};
+	}
+
+	private async pollWhileRefused(task: PolledTask): Promise<Seen> {
 		const { clock } = this.context;
 		const timeLeftMs = (): number => (this.isStalled() ? 0 : LONGEST_POLL_MS);
 		while (!this.isStalled()) {
 			const result = await this.pollOnce(task, timeLeftMs).catch((reason: unknown) => {
 				if (reason instanceof CanceledInQueue) return undefined;
+				this.resultAt = clock.now();
 				throw reason as Error;
 			});
 			if (result === undefined) break;
 			const isRefused = result.kind === 'transient' && result.rateLimited === true;
-			if (!isRefused) this.resultAt = clock.now();
-			if (result.kind === 'final') return { kind: 'error', error: result.error };
-			if (result.kind === 'state') {
-				const { state } = result;
-				return { kind: isFinished(state.group) ? 'finished' : 'deadline', state };
+			if (!isRefused) {
+				this.resultAt = clock.now();
+				return result.kind === 'state' ? { state: result.state } : { error: result.error };
 			}
-			if (!isRefused) return { kind: 'deadline', error: result.error };
 			const pauseMs = SHORTEST_PAUSE_MS * (1 + JITTER * clock.random());
 			await clock.sleep(Math.max(result.pauseMs ?? 0, pauseMs));
 		}
-		return STILL_OPEN;
+		return {};
 	}
 
 	private isStalled(): boolean {
@@ -203,11 +196,13 @@ export class TaskWaiter {
 		return undefined;
 	}
 
-	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<PollResult> {
+	/** @throws GatewayError with the ID of the task, if another poll would not change it */
+	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<OpenResult> {
 		const { client, clock, limits, tell } = this.context;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
 		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
 		const result = await pollTask(this.context, task, this.tasks, send);
+		if (result.kind === 'final') throw aboutTask(result.error, task.taskId);
 		if (result.kind === 'transient' && clock.now() - this.toldAt >= TOLD_EVERY_MS) {
 			this.toldAt = clock.now();
 			const { waiting, tasks } = this;
@@ -221,9 +216,8 @@ export class TaskWaiter {
 function openTask<W extends WaitFor>(
 	wait: W,
 	{ taskType, statusUrl }: PolledTask,
-	last: Extract<WaitEnd, { kind: 'deadline' }>,
+	{ state, error }: Seen,
 ): OpenTask<W> {
-	const { state, error } = last;
 	const status = state?.status ?? wait.task.status;
 	const next = { ...wait, task: { ...wait.task, taskType, statusUrl, status } };
 	// A poll that got a 429 says nothing about its task.

@@ -63,7 +63,7 @@ export async function checkOnce(
 	const turns = openTurns(overdue.filter((itemIndex) => isOpen(entries[itemIndex])));
 	const poll = async (wait: TaskWait, itemIndex: number): Promise<TaskEnd<TaskWait>> => {
 		await turns.turnOf(itemIndex);
-		const checking = run.gateway.check(wait);
+		const checking = run.gateway.waitFor(wait, { once: true });
 		turns.noteBegun(itemIndex);
 		const result = await checking.catch((error: unknown) => {
 			// A failed task may have been paid back.

@@ -22,7 +22,8 @@ import { Client } from '../../../gateway/pace/client.js';
 import { statusGroup } from '../../../gateway/protocol/status.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
-import { Poller, type PollResult } from '../../../gateway/wait/poller.js';
+import { Poller } from '../../../gateway/wait/poller.js';
+import type { OpenResult } from '../../../gateway/wait/pollTask.js';
 import { sendBy } from '../senders.mjs';
 import { FakeClock } from '../fake-clock.mjs';
 import { FAULTS } from '../virtual-gateway.mjs';
@@ -323,7 +324,7 @@ check(
 				clock,
 				intervalMs,
 				announced,
-				pollOnce: async ({ taskId }, timeLeftMs): Promise<PollResult> => {
+				pollOnce: async ({ taskId }, timeLeftMs): Promise<OpenResult> => {
 					expect(timeLeftMs()).toBeGreaterThanOrEqual(1000);
 					expect(clock.now() - (asked.get(taskId) ?? -Infinity)).toBeGreaterThanOrEqual(999.99);
 					const [result, takesMs] = responses[next++ % responses.length];
@@ -331,8 +332,7 @@ check(
 					asked.set(taskId, clock.now());
 					if (isGood(result)) return { kind: 'state', state: readTaskState(task, result.json) };
 					const error = errorFor(planTaskQuery('generation', taskId), result);
-					if (result.kind === 'response' && result.httpCode === 404)
-						return { kind: 'final', error };
+					if (result.kind === 'response' && result.httpCode === 404) throw error;
 					const header = result.kind === 'response' ? result.headers['retry-after'] : undefined;
 					return { kind: 'transient', error, pauseMs: retryAfterMs(header, 1e12) };
 				},
@@ -340,7 +340,8 @@ check(
 			const waits = maxWaits.map(async (maxWaitMs, index) => {
 				// A wait without an end would be polled for ever.
 				const bounded = Math.min(maxWaitMs, 200_000);
-				await poller.wait({ taskId: `${index}`, taskType: 'edit' }, bounded, ageMs);
+				const ended = poller.wait({ taskId: `${index}`, taskType: 'edit' }, bounded, ageMs);
+				await ended.catch((error) => expect(error).toBeInstanceOf(GatewayError));
 				// Half a minute more, where no response has told anything about it yet.
 				expect(clock.now()).toBeLessThanOrEqual((bounded > 1000 ? bounded : 1000) + 30_000);
 			});

@@ -182,7 +182,16 @@ const envelope = fc.letrec<{ task: object; wrapped: object }>((tie) => ({
 		tie('task'),
 		fc
 			.tuple(
-				fc.constantFrom('data', 'task', 'result', 'output', 'response'),
+				fc.constantFrom(
+					'data',
+					'task',
+					'result',
+					'output',
+					'response',
+					'payload',
+					'outputs',
+					'any',
+				),
 				tie('wrapped'),
 				fc.record(
 					{
@@ -195,10 +204,11 @@ const envelope = fc.letrec<{ task: object; wrapped: object }>((tie) => ({
 					{ requiredKeys: [] },
 				),
 			)
-			.map(([name, inner, around]) => ({
-				...around,
-				[name]: 'task_id' in inner && around.code !== 0 ? [inner] : inner,
-			})),
+			.map(([name, inner, around]) => {
+				if (!('task_id' in inner)) return { ...around, [name === 'any' ? 'data' : name]: inner };
+				// Under a name that no reader knows, only an object is its task.
+				return { ...around, [name]: around.code !== 0 && name !== 'any' ? [inner] : inner };
+			}),
 	),
 })).wrapped;
 

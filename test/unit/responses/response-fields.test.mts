@@ -11,6 +11,7 @@ import {
 	readUsage,
 	withoutImageIn,
 } from '../../../gateway/responses/responseFields.js';
+import { readTaskState } from '../../../gateway/responses/task.js';
 
 const URL = 'https://a/1.png';
 const LATER = 'https://a/2.png';
@@ -62,6 +63,62 @@ describe("the ID of a response's task", () => {
 	});
 });
 
+describe('an envelope', () => {
+	/** The names under which a reader looks into a response. */
+	function namesReadBy(read: (body: never) => unknown): string[] {
+		const names = new Set<string>();
+		const get = (_: object, name: string | symbol) => void names.add(String(name));
+		read(new Proxy({}, { get }) as never);
+		return [...names];
+	}
+	const stateOf = (body: object) => readTaskState({ taskId: 't1' }, body as never);
+	const readers: Record<string, (inner: object) => unknown> = {
+		id: (inner) => readTaskId(inner as never),
+		status: (inner) => stateOf(inner).status,
+		images: (inner) => stateOf(inner).images[0]?.url,
+		reason: (inner) => reasonsIn(inner)[0],
+	};
+	const facts = [
+		// In an unknown word, because one of a task is read in any field.
+		['id', { id: 't1', status: 'shiny' }, 't1'],
+		['status', { id: 't1', status: 'shiny' }, 'shiny'],
+		['images', { images: ['/v1/1.png'] }, '/v1/1.png'],
+		['reason', { message: 'blocked' }, 'blocked'],
+	] as const;
+	const names = new Set(Object.values(readers).flatMap(namesReadBy));
+	const readIn = (name: string): string[] =>
+		facts
+			.filter(([fact, inner, value]) => readers[fact]!({ [name]: inner }) === value)
+			.map(([fact]) => fact);
+	/** Fields whose name says what is in them. */
+	const ONE_FACT =
+		/^(choices|message|content|image|url|(image|poll|status|task|query|result)_?url)$/i;
+
+	test('of a name that leads to one of these leads to all: task, status, images and reason', () => {
+		const found = [...names].filter((name) => !ONE_FACT.test(name)).map(readIn);
+		const read = found.filter((facts) => facts.some((fact) => fact !== 'reason'));
+		expect(read.length).toBeGreaterThan(40);
+		for (const facts of read) expect(facts).toEqual(Object.keys(readers));
+	});
+
+	const task = { id: 't1', status: 'queued' };
+	test.each<[string, object, string | undefined]>([
+		['payload', { payload: task }, 't1'],
+		['another name', { code: 0, body_of_it: { task_id: 't1' } }, 't1'],
+		['two other names', { outer: { inner: task } }, undefined],
+		['another name, with the word of no task', { user: { id: 'u1', status: 'active' } }, undefined],
+		['what was sent', { request: task, requestParams: task }, undefined],
+		[
+			'another name, beside the ID',
+			{ id: 'r1', status: 'queued', account: { task_id: 't1' } },
+			't1',
+		],
+		['another name, of an account', { id: 't1', user: { id: 'u1', status: 'ok' } }, 't1'],
+	])('%s', (_, body, id) => {
+		expect(readTaskId({ ...body })).toBe(id);
+	});
+});
+
 test.each<[object, string | undefined]>([
 	[{ status: 200, data: { status: 'processing' } }, 'processing'],
 	[{ status: 'success', data: { data: { status: 'failed' } } }, 'failed'],
@@ -105,7 +162,7 @@ describe('images', () => {
 	test.each([
 		...['data', 'images', 'result_urls', 'image_urls', 'output_images', 'image_result'],
 		...['artifacts', 'results', 'result', 'task_result', 'output', 'outputs', 'response'],
-		...['task', 'tasks', 'job', 'result_json', 'resultUrls', 'OutputImages'],
+		...['task', 'tasks', 'job', 'payload', 'result_json', 'resultUrls', 'OutputImages'],
 	])('in %s, as addresses or as objects, also below others', (name) => {
 		expect(urlsIn({ [name]: BOTH })).toEqual(BOTH);
 		expect(urlsIn({ data: { [name]: [{ url: URL }, { url: LATER }] } })).toEqual(BOTH);

@@ -1,4 +1,5 @@
-import { Poller, type PollResult } from '../../../gateway/wait/poller.js';
+import { Poller } from '../../../gateway/wait/poller.js';
+import type { OpenResult } from '../../../gateway/wait/pollTask.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
 import { FakeClock } from '../fake-clock.mjs';
 
@@ -54,11 +55,12 @@ async function run(plan: Plan) {
 			polls: 0,
 			respondedAt: bornAt,
 		}));
-		const poller = new Poller<(typeof tasks)[number]>({
+		const poller = new Poller({
 			clock,
 			intervalMs,
 			announced: size,
-			pollOnce: async (task): Promise<PollResult> => {
+			pollOnce: async (polled): Promise<OpenResult> => {
+				const task = polled as (typeof tasks)[number];
 				task.polls += 1;
 				ages.push(clock.now() - bornAt);
 				pauses.push(clock.now() - task.respondedAt);
