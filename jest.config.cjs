@@ -6,6 +6,7 @@ module.exports = {
 	testMatch: ['**/*.test.mts'],
 	testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/n8n/'],
 	globalSetup: '<rootDir>/test/global-setup.mjs',
+	setupFiles: ['<rootDir>/test/seeds.cjs'],
 	testEnvironment: '<rootDir>/test/environment.cjs',
 	runtime: '<rootDir>/test/runtime.cjs',
 	// On a busy machine the seconds of the default are over before an image is drawn.

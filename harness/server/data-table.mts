@@ -11,6 +11,9 @@ export interface DataTable {
 	rows(): Promise<Json[]>;
 }
 
+/** Names of tables that were made: a test that is tried again has one of its own. */
+const made: string[] = [];
+
 /**
  * Makes a data table in the owner's project.
  * @param columns their types by name, such as `string` or `number`
@@ -21,8 +24,10 @@ export async function createDataTable(
 	columns: Record<string, string>,
 ): Promise<DataTable> {
 	const { id: project } = await server.rest('GET', '/projects/personal');
+	const earlier = made.filter((one) => one === name).length;
+	made.push(name);
 	const { id } = await server.rest('POST', `/projects/${project}/data-tables`, {
-		name,
+		name: earlier > 0 ? `${name} ${earlier + 1}` : name,
 		columns: Object.entries(columns).map(([column, type]) => ({ name: column, type })),
 	});
 	const path = `/projects/${project}/data-tables/${id}`;

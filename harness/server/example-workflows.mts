@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 import { repositoryRoot } from '../install/folders.mjs';
+import { until } from '../wait-until.mjs';
 import type { Execution, Json, N8nServer } from './server.mjs';
 
 /** A workflow as n8n exports it. */
@@ -139,14 +140,9 @@ export async function executionsOf(
 	count = 1,
 	withinMs = 60_000,
 ): Promise<Execution[]> {
-	for (const deadline = Date.now() + withinMs; ; ) {
-		const found = await server.executions({ workflowId });
-		if (found.length >= count) {
-			return await Promise.all(found.map(async ({ id }) => await server.settled(id, withinMs)));
-		}
-		if (Date.now() > deadline) {
-			throw new Error(`${found.length} of ${count} executions of workflow ${workflowId}`);
-		}
-		await new Promise((resolve) => setTimeout(resolve, 200));
-	}
+	const found = await until(`${count} executions of a workflow`, withinMs / 1000, async () => {
+		const executions = await server.executions({ workflowId });
+		return executions.length >= count && executions;
+	});
+	return await Promise.all(found.map(async ({ id }) => await server.settled(id, withinMs)));
 }

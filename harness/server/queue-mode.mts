@@ -11,6 +11,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { until } from '../wait-until.mjs';
 import { freePort } from './ports.mjs';
 import { startServer, type N8nServer, type ServerOptions } from './server.mjs';
 
@@ -30,7 +31,7 @@ interface Programs {
 
 const POSTGRES = '/usr/lib/postgresql';
 const USER = 'n8n';
-const READY_MS = 30_000;
+const READY_S = 30;
 /**
  * A worker's hold on a job runs out after ten seconds instead of a minute, and jobs that nobody
  * holds are looked for every five: a killed worker is noticed within the time of a test.
@@ -238,11 +239,8 @@ export class Queue {
 		});
 		fs.closeSync(log);
 		this.services.set(name, { child, start });
-		for (const deadline = Date.now() + READY_MS; !(await listens(port)); await sleep(50)) {
-			if (child.exitCode !== null || Date.now() > deadline) {
-				throw new Error(`${name} did not start\n${fs.readFileSync(logFile, 'utf8').slice(-2_000)}`);
-			}
-		}
+		const what = () => `${name}, which says ${fs.readFileSync(logFile, 'utf8').slice(-2_000)}`;
+		await until(what, READY_S, async () => await listens(port), 50);
 	}
 }
 

@@ -3,13 +3,13 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import { ensureRegistry } from '../install/install.mjs';
+import { until } from '../wait-until.mjs';
 import { freePort } from './ports.mjs';
 
-const READY_MS = 60_000;
+const READY_S = 60;
 
 /**
  * Starts verdaccio on an empty storage, without any other registry behind it.
@@ -37,12 +37,13 @@ export async function startRegistry(): Promise<Registry> {
 	});
 	fs.closeSync(log);
 	const registry = new Registry(`http://127.0.0.1:${port}`, folder, child);
-	for (const deadline = Date.now() + READY_MS; ; await sleep(100)) {
-		if (await registry.isReady()) return registry;
-		if (child.exitCode === null && Date.now() < deadline) continue;
-		const { log: said } = registry;
+	try {
+		const what = () => `verdaccio, which says ${registry.log.slice(-2_000)}`;
+		await until(what, READY_S, async () => await registry.isReady());
+		return registry;
+	} catch (error) {
 		await registry.dispose();
-		throw new Error(`verdaccio did not start\n${said.slice(-2_000)}`);
+		throw error as Error;
 	}
 }
 

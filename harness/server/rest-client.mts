@@ -1,8 +1,8 @@
 /** What the editor does with an n8n server: credentials, workflows, webhooks and executions. */
 import { createRequire } from 'node:module';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ServerInstall } from '../install/install.mjs';
+import { until } from '../wait-until.mjs';
 import { parseJson, RestSession, type Json } from './rest-session.mjs';
 
 export interface WebhookOptions {
@@ -11,8 +11,6 @@ export interface WebhookOptions {
 	headers?: Record<string, string>;
 	/** `webhook` (active workflow, default) or `webhook-test`. */
 	kind?: 'webhook' | 'webhook-test';
-	/** Milliseconds for which a 404 is asked again: activation takes a moment. Default 60 000. */
-	registeredWithinMs?: number;
 	/** Milliseconds for the response. Default 300 000. */
 	timeoutMs?: number;
 }
@@ -44,6 +42,9 @@ export interface Execution {
 const SETTLED = new Set(['success', 'error', 'crashed', 'canceled']);
 /** Speaks to one server. */
 export class RestClient extends RestSession {
+	/** IDs of active workflows by name. */
+	private readonly active = new Map<string, string>();
+
 	constructor(
 		url: string,
 		readonly install: ServerInstall,
@@ -120,11 +121,15 @@ export class RestClient extends RestSession {
 	}
 
 	/**
-	 * Activates (n8n 2: publishes) a workflow in its present version.
+	 * Activates (n8n 2: publishes) a workflow in its present version, in place of one of the same name.
 	 * @param id the workflow's id
 	 */
 	async activate(id: string): Promise<void> {
-		const { versionId } = await this.rest('GET', `/workflows/${id}`);
+		const { name, versionId } = await this.rest('GET', `/workflows/${id}`);
+		// A test that is tried again has the same address as before.
+		const earlier = this.active.get(name);
+		if (earlier !== undefined && earlier !== id) await this.deactivate(earlier);
+		this.active.set(name, id);
 		if (this.install.version === '1') {
 			await this.rest('PATCH', `/workflows/${id}`, { active: true, versionId });
 		} else {
@@ -137,6 +142,7 @@ export class RestClient extends RestSession {
 	 * @param id the workflow's id
 	 */
 	async deactivate(id: string): Promise<void> {
+		for (const [name, one] of this.active) if (one === id) this.active.delete(name);
 		if (this.install.version === '1') {
 			const { versionId } = await this.rest('GET', `/workflows/${id}`);
 			await this.rest('PATCH', `/workflows/${id}`, { active: false, versionId });
@@ -157,31 +163,25 @@ export class RestClient extends RestSession {
 		options: WebhookOptions = {},
 	): Promise<WebhookResponse> {
 		const url = `${this.url}/${options.kind ?? 'webhook'}/${webhookPath.replace(/^\//, '')}`;
-		const deadline = Date.now() + (options.registeredWithinMs ?? 60_000);
-		for (;;) {
-			const response = await fetch(url, {
-				method: options.method ?? (body === undefined ? 'GET' : 'POST'),
-				headers: {
-					...(body === undefined ? {} : { 'content-type': 'application/json' }),
-					...options.headers,
-				},
-				body: body === undefined ? undefined : JSON.stringify(body),
-				signal: AbortSignal.timeout(options.timeoutMs ?? 300_000),
-			});
+		const init = {
+			method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+			headers: {
+				...(body === undefined ? {} : { 'content-type': 'application/json' }),
+				...options.headers,
+			},
+			body: body === undefined ? undefined : JSON.stringify(body),
+		};
+		// Activation takes a moment.
+		return await until(`a webhook at ${webhookPath}`, 60, async () => {
+			const signal = AbortSignal.timeout(options.timeoutMs ?? 300_000);
+			const response = await fetch(url, { ...init, signal });
+			const { status, headers } = response;
 			const raw = Buffer.from(await response.arrayBuffer());
-			const isJson = response.headers.get('content-type')?.includes('json') ?? false;
 			const text = raw.toString('utf8');
-			if (response.status === 404 && text.includes('not registered') && Date.now() < deadline) {
-				await sleep(100);
-				continue;
-			}
-			return {
-				status: response.status,
-				headers: response.headers,
-				body: isJson ? parseJson(text) : text,
-				raw,
-			};
-		}
+			if (status === 404 && text.includes('not registered')) return undefined;
+			const isJson = headers.get('content-type')?.includes('json') ?? false;
+			return { status, headers, body: isJson ? parseJson(text) : text, raw };
+		});
 	}
 
 	/**
@@ -251,13 +251,14 @@ export class RestClient extends RestSession {
 	 * @returns the execution with its data
 	 */
 	async until(id: string, is: (status: string) => boolean, withinMs = 120_000): Promise<Execution> {
-		for (const deadline = Date.now() + withinMs; ; await sleep(200)) {
+		let status = '';
+		const look = async () => {
 			const execution = await this.execution(id);
-			if (is(execution.status)) return execution;
-			if (Date.now() > deadline) {
-				throw new Error(`Execution ${id} is still ${execution.status} after ${withinMs} ms`);
-			}
-		}
+			({ status } = execution);
+			return is(status) && execution;
+		};
+		const what = () => `execution ${id} is still ${status}, not ${is.toString()}`;
+		return await until(what, withinMs / 1000, look, 200);
 	}
 
 	/**

@@ -1,6 +1,7 @@
 /** One session of the owner with an n8n server. */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+
+import { until } from '../wait-until.mjs';
 
 /** Anything that JSON holds; callers narrow what they read. */
 export type Json = any;
@@ -57,12 +58,13 @@ export class RestSession {
 				body: body === undefined ? undefined : JSON.stringify(body),
 				signal: AbortSignal.timeout(120_000),
 			});
-		let response = await send();
 		// On a busy machine n8n takes its own database for gone for a moment.
-		for (let tries = 0; response.status === 503 && method === 'GET' && tries < 60; tries += 1) {
-			await sleep(1_000);
-			response = await send();
-		}
+		const isThere = ({ status }: Response) => status !== 503 || method !== 'GET';
+		const sent = async () => {
+			const answer = await send();
+			return isThere(answer) && answer;
+		};
+		const response = await until(`n8n's database, for /rest${restPath}`, 60, sent, 1_000);
 		const text = await response.text();
 		if (!response.ok) {
 			throw new Error(
@@ -81,27 +83,19 @@ export class RestSession {
 	 * responds before the file is whole: half a file, or one from before, is asked for again.
 	 * @param kind which file
 	 * @param are the test of what is waited for. Default: anything whole
-	 * @param withinMs milliseconds for both. Default 30 000
-	 * @returns the descriptions, also those that are not what was waited for when the time is over
-	 * @throws what the last attempt threw, if no whole file came within the time
+	 * @returns the descriptions
 	 */
 	async types(
 		kind: 'nodes' | 'credentials',
 		are: (types: Json[]) => boolean = () => true,
-		withinMs = 30_000,
 	): Promise<Json[]> {
 		const headers = { cookie: this.cookie, 'browser-id': this.browserId };
-		const read = async (): Promise<Json[]> => {
+		return await until(`the ${kind} for which ${are.toString()}`, 30, async () => {
 			const response = await fetch(`${this.url}/types/${kind}.json`, { headers });
-			return (await response.json()) as Json[];
-		};
-		for (const deadline = Date.now() + withinMs; ; await sleep(200)) {
-			// A file that is emptied while it is served ends too early: that throws as well.
-			const types = await read().catch((error: unknown) => error as Error);
-			const isLate = Date.now() > deadline;
-			if (Array.isArray(types) && (isLate || are(types))) return types;
-			if (isLate) throw types;
-		}
+			// A file that is emptied while it is served ends too early.
+			const types: Json = await response.json().catch(() => undefined);
+			return types !== undefined && are(types) && (types as Json[]);
+		});
 	}
 
 	/** Sets the owner up on an empty database, and logs in unless the session still holds. */

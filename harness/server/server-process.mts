@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ServerInstall, ServerVersion } from '../install/install.mjs';
+import { until } from '../wait-until.mjs';
 
 export interface Memory {
 	/** Bytes, after two forced garbage collections. */
@@ -153,12 +154,8 @@ export class ServerProcess {
 	async memory(): Promise<Memory> {
 		fs.rmSync(this.probeFile, { force: true });
 		process.kill(this.pid, 'SIGUSR2');
-		for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(50)) {
-			if (fs.existsSync(this.probeFile)) {
-				return JSON.parse(fs.readFileSync(this.probeFile, 'utf8')) as Memory;
-			}
-		}
-		throw new Error('The server did not tell its memory');
+		await until("the server's figures", 10, () => fs.existsSync(this.probeFile));
+		return JSON.parse(fs.readFileSync(this.probeFile, 'utf8')) as Memory;
 	}
 
 	/** Only what is named here reaches the server: no setting of the caller changes a test. */

@@ -5,9 +5,9 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ensureServer, type ServerInstall, type ServerVersion } from '../install/install.mjs';
+import { until } from '../wait-until.mjs';
 import { installPackage } from './packed-package.mjs';
 import { freePort } from './ports.mjs';
 import { RestClient } from './rest-client.mjs';
@@ -124,21 +124,22 @@ export class N8nServer extends RestClient {
 	}
 
 	private async ready(): Promise<void> {
-		const withinMs = this.options.readyWithinMs ?? 300_000;
-		for (const deadline = Date.now() + withinMs; Date.now() < deadline; await sleep(200)) {
-			if (!this.process.runs)
-				throw new Error(`n8n ended while starting\n${this.process.lastLines}`);
-			try {
-				// While it starts, every address responds with 200 and a text.
-				if ((await this.peek('/healthz/readiness'))?.status !== 'ok') continue;
-				// n8n 1.x calls itself ready a moment before REST is there; a worker has none.
-				if (!this.hasRest || (await this.peek('/rest/settings'))?.data) return;
-			} catch {
-				// Not listening yet.
-			}
+		const isReady = async () =>
+			// While it starts, every address responds with 200 and a text.
+			(await this.peek('/healthz/readiness'))?.status === 'ok' &&
+			// n8n 1.x calls itself ready a moment before REST is there; a worker has none.
+			(!this.hasRest || (await this.peek('/rest/settings'))?.data !== undefined);
+		const look = async () => {
+			if (!this.process.runs) throw new Error('n8n ended while starting');
+			// Not listening yet.
+			return await isReady().catch(() => false);
+		};
+		try {
+			await until('n8n is ready', (this.options.readyWithinMs ?? 300_000) / 1000, look, 200);
+		} catch (error) {
+			await this.stop('SIGKILL');
+			throw new Error(`${(error as Error).message}\n${this.process.lastLines}`);
 		}
-		await this.stop('SIGKILL');
-		throw new Error(`n8n was not ready within ${withinMs} ms\n${this.process.lastLines}`);
 	}
 
 	private get hasRest(): boolean {

@@ -17,6 +17,7 @@ import {
 } from '../../harness/server/root-workflow.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import { until } from '../../harness/wait-until.mjs';
 import { TINY_PNG } from '../../harness/tiny-png.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
@@ -351,14 +352,12 @@ newest('an AI agent on n8n 2', () => {
 			},
 			{ headers: { 'push-ref': server.browserId } },
 		);
-		for (let tries = 0; tries < 240; tries += 1) {
-			await new Promise((resolve) => setTimeout(resolve, 250));
+		const answer: Json = await until('an answer in the Chat Hub', 60, async () => {
 			const { conversation } = await server.rest('GET', `/chat/conversations/${sessionId}`);
 			const messages = Object.values<Json>(conversation.messages);
-			const answer = messages.find(({ type, status }) => type === 'ai' && status !== 'running');
-			if (answer !== undefined) return answer.content.map((part: Json) => part.content).join('');
-		}
-		throw new Error('The Chat Hub has no answer');
+			return messages.find(({ type, status }) => type === 'ai' && status !== 'running');
+		});
+		return answer.content.map((part: Json) => part.content).join('');
 	}
 
 	/** Starts the example that asks first; gives its execution, which waits for a person. */
@@ -389,12 +388,10 @@ newest('an AI agent on n8n 2', () => {
 
 	/** Waits until the execution waits at a node, as it does until the chat has shown its message. */
 	async function waitsAt(id: string, name: string, runs: number): Promise<Execution> {
-		for (let tries = 0; tries < 240; tries += 1) {
+		return await until(`the execution waits at ${name}`, 60, async () => {
 			const execution = await server.until(id, (status) => status === 'waiting');
-			if (runsOf(execution, name).length === runs) return execution;
-			await new Promise((resolve) => setTimeout(resolve, 250));
-		}
-		throw new Error(`The execution does not wait at ${name}`);
+			return runsOf(execution, name).length === runs && execution;
+		});
 	}
 
 	it('agent-asks-first pays for nothing before a person approves it, and once afterwards', async () => {

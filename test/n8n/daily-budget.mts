@@ -1,7 +1,12 @@
 /** The example of a limit for each day, driven through a day. */
 import type { Gateway } from '../../simulator/gateway.mjs';
 import { createDataTable, selectTable } from '../../harness/server/data-table.mjs';
-import { itemsOf, readExample, type Credentials } from '../../harness/server/example-workflows.mjs';
+import {
+	executionsOf,
+	itemsOf,
+	readExample,
+	type Credentials,
+} from '../../harness/server/example-workflows.mjs';
 import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
 
 /** So long a pause is stored in n8n's database: its Wait node keeps shorter ones in memory. */
@@ -39,14 +44,9 @@ export async function spendDailyBudget(
 		const prompts = Array.from({ length: images }, (_, index) => `${name} ${count}.${index}`);
 		expect((await server.runWebhook(name, { prompts })).status).toBe(200);
 		count += 1;
-		for (const deadline = Date.now() + SOON_MS; Date.now() < deadline; await pause()) {
-			const ids = (await server.executions({ workflowId })).map(({ id }) => Number(id));
-			if (ids.length < count) continue;
-			const execution = await server.settled(String(Math.max(...ids)), SOON_MS);
-			expect(execution.status).toBe('success');
-			return execution;
-		}
-		throw new Error('No execution was started');
+		const [execution] = await executionsOf(server, workflowId, count, SOON_MS);
+		expect(execution!.status).toBe('success');
+		return execution!;
 	};
 	const costs = async (): Promise<number[]> =>
 		(await table.rows()).slice(1).map(({ cost }) => cost as number);
@@ -86,5 +86,3 @@ function addWait(nodes: Json[], connections: Json): void {
 	connections['The item with the summary'] = to('Wait');
 	connections.Wait = to('Write down the cost');
 }
-
-const pause = async (): Promise<void> => await new Promise((resolve) => setTimeout(resolve, 200));

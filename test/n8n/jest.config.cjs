@@ -11,6 +11,7 @@ module.exports = {
 	roots: ['<rootDir>/test/n8n'],
 	testPathIgnorePatterns: ['/node_modules/'],
 	testEnvironment: 'node',
+	setupFilesAfterEnv: ['<rootDir>/test/n8n/retry.cjs'],
 	maxWorkers: 1,
 	testTimeout: 300_000,
 };

@@ -1,4 +1,6 @@
 /** The example with a table whose rows are paid for once: through a crash, and run twice at once. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Gateway } from '../../simulator/gateway.mjs';
 import { createDataTable, selectTable } from '../../harness/server/data-table.mjs';
 import {
@@ -8,6 +10,7 @@ import {
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { until } from '../../harness/wait-until.mjs';
 
 const TRIGGER = 'Every night at two';
 const COLUMNS = ['sku', 'prompt', 'state', 'claimedBy', 'taskId', 'taskType', 'url', 'reason'];
@@ -20,8 +23,6 @@ interface Products {
 	/** Stores the example with this table, and gives its id. */
 	store(prepare?: (workflow: Workflow) => void): Promise<string>;
 }
-
-const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
 
 async function products(
 	server: N8nServer,
@@ -68,17 +69,16 @@ export async function killInTheMiddle(
 	// The gateway holds up the third row, and n8n dies while it is held up.
 	gateway.setFaults([{ call: 'submit', kind: 'status', status: 429, match: 'stool' }]);
 	await server.runManually(id, TRIGGER);
-	for (let tries = 0; tries < 240; tries += 1) {
+	await until('the third row is held up', 60, async () => {
 		const held = gateway.requests.some(({ status }) => status === 429);
-		if (held && (await statesOf(table))[1] === 'submitted') break;
-		await pause(250);
-	}
+		return held && (await statesOf(table))[1] === 'submitted';
+	});
 	await server.restart('SIGKILL');
 	expect(await statesOf(table)).toEqual(['submitted', 'submitted', 'claimed', 'new', 'new']);
 	expect(gateway.paid).toBe(2);
 
 	gateway.setFaults([]);
-	await pause(1000);
+	await sleep(1000);
 	const execution = await night();
 	expect(execution.status).toBe('success');
 	expect(await table.rows()).toMatchObject([

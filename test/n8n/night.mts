@@ -5,13 +5,12 @@
  *
  * By command: `tsx test/n8n/night.mts`. It takes ten to twenty minutes, with n8n's own times.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import { itemsOf } from '../../harness/server/example-workflows.mjs';
 import { packPackage } from '../../harness/server/packed-package.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
 import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import { until } from '../../harness/wait-until.mjs';
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
 
 const EXECUTIONS = 8;
@@ -76,11 +75,8 @@ class Night {
 	/** Waits until a worker takes an execution up: all are checks now. */
 	private async checkOf(worker: N8nServer): Promise<void> {
 		const before = this.queue.begunBy(worker).length;
-		const deadline = Date.now() + 180_000;
-		while (this.queue.begunBy(worker).length === before) {
-			if (Date.now() > deadline) throw new Error('A worker has nothing to do');
-			await sleep(20);
-		}
+		const begins = () => this.queue.begunBy(worker).length > before;
+		await until('an execution for a worker', 180, begins, 20);
 	}
 
 	private isRight(ended: Execution[]): boolean {

@@ -8,22 +8,18 @@ import {
 } from '../../harness/server/example-workflows.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { until } from '../../harness/wait-until.mjs';
 import { spendDailyBudget } from './daily-budget.mjs';
 import { killInTheMiddle, runTwiceAtOnce } from './never-pay-twice.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
-const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Whether the page of an execution shows a text soon. */
-async function pageShows(address: string, text: string): Promise<boolean> {
-	for (let tries = 0; tries < 120; tries += 1) {
+/** Waits until the page of an execution shows a text. */
+async function pageShows(address: string, text: string): Promise<void> {
+	await until(`a page with '${text}'`, 120, async () => {
 		// While the execution is on its way to the page, an answer may not come at all.
 		const response = fetch(address, { signal: AbortSignal.timeout(5000) });
-		const body = await response.then(async (one) => await one.text()).catch(() => '');
-		if (body.includes(text)) return true;
-		await pause(500);
-	}
-	return false;
+		return (await response.then(async (one) => await one.text()).catch(() => '')).includes(text);
+	});
 }
 
 /** The examples about what is paid for, each driven by its own trigger. */
@@ -51,12 +47,11 @@ async function pageShows(address: string, text: string): Promise<boolean> {
 
 	/** What an address answers once it is there: a webhook may need a moment after activation. */
 	async function answerOf(address: string, init?: RequestInit): Promise<Response> {
-		for (let tries = 0; ; tries += 1) {
+		return await until(`an answer at ${address}`, 30, async () => {
 			const response = await fetch(address, init);
 			const text = await response.clone().text();
-			if (tries > 60 || !/not registered|Problem loading form/i.test(text)) return response;
-			await pause(250);
-		}
+			return !/not registered|Problem loading form/i.test(text) && response;
+		});
 	}
 
 	it('never-pay-twice is killed in the middle, and pays for each row once', async () => {
@@ -102,11 +97,10 @@ async function pageShows(address: string, text: string): Promise<boolean> {
 		const { taskId } = (await accepted.json()) as Json;
 		expect(taskId).toEqual(expect.any(String));
 		const result = `${server.url}/webhook/media-gateway-result?taskId=`;
-		let found: Json = {};
-		for (let tries = 0; tries < 40 && found.finished !== true; tries += 1) {
-			found = (await (await answerOf(result + taskId)).json()) as Json;
-			await pause(250);
-		}
+		const found = await until('the result', 30, async () => {
+			const state = (await (await answerOf(result + taskId)).json()) as Json;
+			return state.finished === true && state;
+		});
 		expect(found).toMatchObject({ taskId, status: 'completed', images: [expect.anything()] });
 		expect((await fetch(found.images[0].url)).status).toBe(200);
 		const refused = await post({});
@@ -139,12 +133,12 @@ async function pageShows(address: string, text: string): Promise<boolean> {
 		['No', 'Nothing was generated', 0],
 	])('approve-the-price: the price, then %s', async (choice, page, paid) => {
 		const { id, waiting, shows } = await orderByForm('approve-the-price');
-		expect(await shows('Estimated cost: 0.04')).toBe(true);
+		await shows('Estimated cost: 0.04');
 		expect(gateway.paid).toBe(0);
 		const approval = new FormData();
 		approval.append('field-0', choice);
 		await fetch(waiting, { method: 'POST', body: approval });
-		expect(await shows(page)).toBe(true);
+		await shows(page);
 		expect(gateway.paid).toBe(paid);
 		await server.deactivate(id);
 	});
@@ -154,13 +148,13 @@ async function pageShows(address: string, text: string): Promise<boolean> {
 		['No', 'Not published', 0],
 	])('approve-the-image: the image, then %s', async (choice, page, published) => {
 		const { id, waiting, shows } = await orderByForm('approve-the-image');
-		expect(await shows('Publish it?')).toBe(true);
-		expect(await shows(`<img src="${gateway.url}`)).toBe(true);
+		await shows('Publish it?');
+		await shows(`<img src="${gateway.url}`);
 		expect(gateway.paid).toBe(1);
 		const approval = new FormData();
 		approval.append('field-1', choice);
 		await fetch(waiting, { method: 'POST', body: approval });
-		expect(await shows(page)).toBe(true);
+		await shows(page);
 		const [{ id: executionId }] = (await server.executions({ workflowId: id })) as [Json];
 		// The page tells n8n that it is done.
 		await fetch(waiting, { method: 'POST' });

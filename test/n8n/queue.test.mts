@@ -7,6 +7,7 @@ import { itemsOf } from '../../harness/server/example-workflows.mjs';
 import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
 import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import { until } from '../../harness/wait-until.mjs';
 
 jest.setTimeout(600_000);
 
@@ -87,7 +88,7 @@ if (missing) console.warn(missing);
 		gateway.reset();
 		const id = await createWorkflow('stopped', { maxWait: 400 });
 		await main.runWebhook('stopped', { prompts: ['a lighthouse [slow 300]'] });
-		while (gateway.count('poll') === 0) await pause(500);
+		await until('a poll', 60, () => gateway.count('poll') > 0);
 		const stopped = await outermost(id);
 		await main.rest('POST', `/executions/${stopped}/stop`);
 		const list = (await all(id, 2)).find((execution) => execution.id !== stopped);
@@ -99,23 +100,20 @@ if (missing) console.warn(missing);
 
 	/** Waits until so many executions of a workflow are over. */
 	async function all(workflowId: string, count: number): Promise<Execution[]> {
-		for (const deadline = Date.now() + 120_000; ; await pause(500)) {
+		const over = await until(`the ends of ${count} executions`, 120, async () => {
 			const found = await main.executions({ workflowId });
-			const over = found.filter(({ status }) => /success|error|crashed|canceled/.test(status));
-			if (over.length >= count) {
-				return await Promise.all(over.map(async ({ id }) => await main.execution(id)));
-			}
-			if (Date.now() > deadline) throw new Error(`${over.length} of ${count} executions are over`);
-		}
+			const ended = found.filter(({ status }) => /success|error|crashed|canceled/.test(status));
+			return ended.length >= count && ended;
+		});
+		return await Promise.all(over.map(async ({ id }) => await main.execution(id)));
 	}
 
 	/** The execution that the webhook started, not the one inside it. */
 	async function outermost(workflowId: string): Promise<string> {
-		for (;;) {
+		return await until('an execution', 60, async () => {
 			const ids = (await main.executions({ workflowId })).map(({ id }) => Number(id));
-			if (ids.length > 0) return String(Math.min(...ids));
-			await pause(200);
-		}
+			return ids.length > 0 && String(Math.min(...ids));
+		});
 	}
 
 	describe('the only worker ends, or a service is away', () => {
@@ -142,12 +140,12 @@ if (missing) console.warn(missing);
 		const POINTS = {
 			'in the submits': async () => {
 				gateway.setFaults([{ call: 'submit', kind: 'latency', ms: HELD_MS, after: 1 }]);
-				while (gateway.paid === 0) await pause(50);
+				await until('a charge', 60, () => gateway.paid > 0);
 			},
 			'in the last check': async (outer: string) => {
 				await stored(outer);
 				gateway.setFaults([{ call: 'download', kind: 'latency', ms: HELD_MS }]);
-				while (gateway.count('download') === 0) await pause(50);
+				await until('a download', 150, () => gateway.count('download') > 0);
 			},
 		};
 
@@ -299,19 +297,13 @@ if (missing) console.warn(missing);
 			const times = (worker: N8nServer) =>
 				queue.begunBy(worker).filter((begun) => begun === id).length;
 			const before = queue.workers.map(times);
-			for (const deadline = Date.now() + 150_000; Date.now() < deadline; await pause(50)) {
-				const holder = queue.workers.find((worker, index) => times(worker) > before[index]!);
-				if (holder) return holder;
-			}
-			throw new Error(`No worker took execution ${id} up again`);
+			const isHolder = (worker: N8nServer, index: number) => times(worker) > before[index]!;
+			const what = `a worker that takes execution ${id} up again`;
+			return await until(what, 150, () => queue.workers.find(isHolder), 50);
 		}
 	});
 });
 
 function hash(bytes: Buffer): string {
 	return createHash('sha256').update(bytes).digest('hex');
-}
-
-async function pause(milliseconds: number): Promise<void> {
-	await new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

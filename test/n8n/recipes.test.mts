@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Gateway } from '../../simulator/gateway.mjs';
 import {
@@ -11,10 +12,9 @@ import {
 import { createDataTable, selectTable } from '../../harness/server/data-table.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { until } from '../../harness/wait-until.mjs';
 import { openMailbox } from './mailbox.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
-
-const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What the examples promise beyond running through: each is driven by its own trigger. */
 describe.each(serverVersions())('what the examples promise, on n8n %s', (version) => {
@@ -49,9 +49,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 			type.endsWith('.formTrigger'),
 		);
 		const address = `${server.url}/form/${webhookId}`;
-		for (let tries = 0; tries < 40 && (await fetch(address)).status === 404; tries += 1) {
-			await new Promise((resolve) => setTimeout(resolve, 250));
-		}
+		await until('the form', 30, async () => (await fetch(address)).status !== 404);
 		const form = new FormData();
 		const drawn = (await (
 			await fetch(`${gateway.url}/v1/images/generations`, {
@@ -158,22 +156,13 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 	});
 
 	it('submit-now-collect-later collects what was submitted before a crash', async () => {
-		const personal = await server.rest('GET', '/projects/personal');
 		const columns = ['taskId', 'taskType', 'prompt', 'state', 'url'];
-		const table = await server.rest('POST', `/projects/${personal.id}/data-tables`, {
-			name: `tasks ${version}`,
-			columns: columns.map((name) => ({ name, type: 'string' })),
-		});
-		const id = await store('submit-now-collect-later', ({ nodes }) => {
-			for (const { parameters } of nodes) {
-				if (parameters.dataTableId) {
-					parameters.dataTableId = { __rl: true, mode: 'list', value: table.id };
-				}
-			}
-		});
+		const types = Object.fromEntries(columns.map((name) => [name, 'string']));
+		const table = await createDataTable(server, 'tasks', types);
+		const id = await store('submit-now-collect-later', (workflow) => selectTable(workflow, table));
 		expect((await run(id, 'Every evening at eight')).status).toBe('success');
 		await server.restart('SIGKILL');
-		await new Promise((resolve) => setTimeout(resolve, 1000));
+		await sleep(1000);
 
 		const execution = await run(id, 'Every five minutes');
 		expect(execution.status).toBe('success');
@@ -196,14 +185,12 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 			parameters.jsonOutput = JSON.stringify({ prompts });
 		});
 		const stopped = await server.runManually(batch);
-		while (gateway.count('poll') < prompts.length) await pause(100);
+		await until('polls', 60, () => gateway.count('poll') >= prompts.length);
 		await server.rest('POST', `/executions/${stopped}/stop`);
-		let list: Json;
-		while (!list) {
+		const list = await until('the list of the stopped run', 60, async () => {
 			const all = await server.executions({ workflowId: batch });
-			list = all.find(({ id, status }) => id !== stopped && status === 'success');
-			await pause(100);
-		}
+			return all.find(({ id, status }) => id !== stopped && status === 'success');
+		});
 		const left = itemsOf(await server.execution(list.id), 'Image Tasks of the Stopped Run');
 		const tasks = left.map(({ json }) => json);
 		const ids = tasks.map(({ taskId }) => taskId as string);

@@ -13,6 +13,7 @@ import { itemsOf, type Credentials } from '../../harness/server/example-workflow
 import { packPackage } from '../../harness/server/packed-package.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
 import type { Execution } from '../../harness/server/server.mjs';
+import { until } from '../../harness/wait-until.mjs';
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
 
 /** Where a run is when something ends. */
@@ -112,7 +113,7 @@ class Matrix {
 			}),
 		);
 		const submitting = await this.start('in the submits');
-		while (this.paidFor(submitting) < IMAGES - 1) await sleep(50);
+		await until('the charges', 60, () => this.paidFor(submitting) === IMAGES - 1, 50);
 		await sleep(STORED_AFTER_MS);
 		await this.reach(stored[0]!);
 
@@ -167,12 +168,11 @@ class Matrix {
 		await main.runWebhook(path, { prompts });
 		const run = { point, workflowId, prompts };
 		if (point === 'in the submits') return run;
-		for (;;) {
+		return await until(`a stored run, ${point}`, 120, async () => {
 			const executions = await this.executionsOf(run);
 			// The one that had the tasks while they were submitted is deleted then.
-			if (executions.length === CHECKS + 1 && executions[0]!.status === 'waiting') return run;
-			await sleep(100);
-		}
+			return executions.length === CHECKS + 1 && executions[0]!.status === 'waiting' && run;
+		});
 	}
 
 	/** Lets a stored run come to its point. @param releases gets what releases it if it is locked */
@@ -186,9 +186,7 @@ class Matrix {
 	}
 
 	private async reach(run: Run): Promise<void> {
-		for (const deadline = Date.now() + 90_000; !(await this.isAt(run)); await sleep(50)) {
-			if (Date.now() > deadline) throw new Error(`A run isn't ${run.point}`);
-		}
+		await until(`a run ${run.point}`, 90, async () => await this.isAt(run), 50);
 	}
 
 	private async isAt(run: Run): Promise<boolean> {

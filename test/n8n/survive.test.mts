@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../../simulator/gateway.mjs';
 import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import { until } from '../../harness/wait-until.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
 /** Long enough for several of n8n's rounds, of a minute each, and for its restarts. */
@@ -81,7 +82,7 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		await everyoneWaits(workflowId);
 		const before = gateway.count('download');
 		gateway.setFaults([{ call: 'download', kind: 'latency', ms: 5000 }]);
-		while (gateway.count('download') === before) await sleep(50);
+		await until('a download', 120, () => gateway.count('download') > before);
 		await server.restart('SIGKILL');
 		const killed = (await executionsOf(workflowId)).filter(({ status }) => status === 'crashed');
 		expect(killed).toHaveLength(1);
@@ -156,10 +157,10 @@ describe('waiting that survives a crash, on n8n 2', () => {
 			batchWorkflow({ path: 'keys', credentials: own, submit, settings }),
 		);
 		await server.runWebhook('keys', { prompts: ['a fox', 'an owl', 'an elk'] });
-		while (gateway.count('sync') < 3) await sleep(20);
+		await until('three requests', 60, () => gateway.count('sync') === 3);
 		await server.restart('SIGKILL');
 		// What was in flight is charged, and nobody gets it.
-		while (gateway.paid < 3) await sleep(100);
+		await until('their charges', 60, () => gateway.paid === 3);
 		const [killed] = await executionsOf(workflowId);
 		expect(killed?.status).toBe('crashed');
 		await server.rest('POST', `/executions/${killed!.id}/retry`, { loadWorkflow: false });

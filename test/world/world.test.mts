@@ -19,11 +19,10 @@ async function world(...args: string[]): Promise<string> {
 	return stdout;
 }
 
-test('50 worlds from fixed seeds and 50 from a fresh one break nothing, and a seed makes the same world again', async () => {
-	const args = ['--first', '42', '--seed', '1', '--worlds', '50', '--fresh', '50', '--trace'];
-	const told = await world(...args);
+test('100 worlds break nothing, and a seed makes the same world again', async () => {
+	const told = await world('--first', '42', '--seed', '1', '--worlds', '100', '--trace');
 	process.stdout.write(told.slice(told.lastIndexOf('\n101 worlds')));
-	expect(told).toMatch(/\n101 worlds from seed 1 and \d+, 0 broken/);
+	expect(told).toMatch(/\n101 worlds from seed 1, 0 broken/);
 	const [, alone, ...stories] = told.split('Nothing is broken.');
 	// Whatever happens in it: another world is made of the seed when the generators change.
 	expect(alone).toMatch(/ s run\n/);
