@@ -11,8 +11,8 @@ import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { pay } from './pay';
 import { accountOf, leavingError, type Account } from './protocol/account';
 import { GatewayError, hasCode } from './protocol/gatewayError';
-import { requestIdentity } from './protocol/fingerprint';
-import { orderOf, usualPlan, type Order } from './protocol/imageOrder';
+import { requestIdentity } from './protocol/requestIdentity';
+import { orderOf, type Order } from './protocol/imageOrder';
 import {
 	addressesSent,
 	type ImageRequest,
@@ -150,13 +150,8 @@ export class Gateway<Key = undefined> {
 		return orderOf(kind, request, this.account, { asynchronous, stream });
 	}
 
-	/** What a payment for an image request is known by, whatever its mode: 64 hexadecimal digits. */
-	async fingerprint(kind: TaskType, request: ImageRequest): Promise<string> {
-		return await this.fingerprintOf(usualPlan(kind, request));
-	}
-
-	/** The same for another paid request. */
-	async fingerprintOf(plan: PaidPlan): Promise<string> {
+	/** What the payment for a request is known by: 64 hexadecimal digits. @see usualPlan for images */
+	async requestDigest(plan: PaidPlan): Promise<string> {
 		return await this.digest(requestIdentity(plan, this.account.id));
 	}
 

@@ -50,13 +50,6 @@ export function orderOf(
 	};
 }
 
-/**
- * The plan by which the payment for an image request is known: as given, in the usual style, because what
- * the credential says about the gateway, and the mode, may change before somebody recovers it.
- */
-export const usualPlan = (kind: TaskType, request: ImageRequest): PaidPlan =>
-	kind === 'edit' ? planEdit(request) : planGeneration(request);
-
 /** What an order sends, for people to read: without the key, and with files by their names. */
 export function showOrder({ plan, url }: Order): JsonObject {
 	const { method, headers, body, form, inline } = plan;

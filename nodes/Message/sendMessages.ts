@@ -134,7 +134,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const plan = { ...planMessage(request, bytes), item: itemIndex };
 	hintsOf(request).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
-	assignment.identifyRequest(identity, await gateway.fingerprintOf(plan));
+	assignment.identifyRequest(identity, await gateway.requestDigest(plan));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	const turns = withoutFiles(request.messages, fileOf);
 	return { itemIndex, target, payment: { order: { plan, turns, facts } } };

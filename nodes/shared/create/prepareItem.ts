@@ -1,9 +1,15 @@
-import { GatewayError, type ImageRequest, type Order, type TaskType } from '../../../gateway';
+import {
+	GatewayError,
+	type ImageRequest,
+	type Order,
+	type TaskType,
+	usualPlan,
+} from '../../../gateway';
 import { unchecked, type Checked } from '../../../gateway/models';
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
-import type { Identity } from '../payments/earlierPayments';
+import type { Identity } from '../payments/identity';
 import type { PaidImages, Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { RequestFacts } from '../run/requestFacts';
@@ -155,7 +161,8 @@ async function expectPayment(
 	const { request, estimatedCost, pricePerImage } = checked;
 	// The identity of a payment depends neither on the mode, nor on what the credential says about the
 	// gateway, nor on types that the model list corrects.
-	assignment.identifyRequest(identity, await run.gateway.fingerprint(builder.taskType, given));
+	const usual = usualPlan(builder.taskType, given);
+	assignment.identifyRequest(identity, await run.gateway.requestDigest(usual));
 	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(order.fields);
 	const { model, prompt } = request;

@@ -3,7 +3,8 @@ import type { Problem } from '../../../gateway';
 import { digestOf, type Digest } from '../../../util/digest';
 import type { RequestFacts } from '../run/requestFacts';
 import { type isTool, runIndexOf } from '../run/runContext';
-import { claim, EarlierPayments, isInUse, release, type Identity } from './earlierPayments';
+import { claim, EarlierPayments, isInUse, release } from './earlierPayments';
+import type { Identity } from './identity';
 import { hasEnded, type Payment, type PaymentResult } from './payment';
 import { openPayments, recordable, type OpenedPayments } from './storedPayments';
 
@@ -90,10 +91,10 @@ export abstract class Assignment {
 	 */
 	async identify(itemIndex: number, account: string, digest: Digest): Promise<Identity> {
 		const { json = {}, binary } = this.context.getInputData()[itemIndex] ?? {};
-		const { choices, run } = this;
+		const { choices } = this;
 		const isKnown = this.isKnownBy(json);
-		const source = isKnown ? await digest([account, choices, json, binary]) : '';
-		const identity = { itemIndex, choices, fingerprint: '', source, ...run };
+		const inputDigest = isKnown ? await digest([account, choices, json, binary]) : '';
+		const identity = { ...this.placeOf(itemIndex), choices, inputDigest };
 		this.identities.set(itemIndex, identity);
 		return identity;
 	}
@@ -101,11 +102,11 @@ export abstract class Assignment {
 	/**
 	 * Adds the request to what an item is known by.
 	 *
-	 * @param fingerprint that of the synchronous request before the model list has changed it, as the
+	 * @param requestDigest that of the synchronous request before the model list has changed it, as the
 	 *   list may change
 	 */
-	identifyRequest(identity: Identity, fingerprint: string): void {
-		identity.fingerprint = fingerprint;
+	identifyRequest(identity: Identity, requestDigest: string): void {
+		identity.requestDigest = requestDigest;
 	}
 
 	/**
@@ -196,7 +197,7 @@ export abstract class Assignment {
 	reference(itemIndex: number): string | undefined {
 		const earlier = this.owned.get(itemIndex);
 		if (earlier !== undefined) {
-			const isSame = earlier.fingerprint === this.identityOf(itemIndex).fingerprint;
+			const isSame = earlier.requestDigest === this.identityOf(itemIndex).requestDigest;
 			return isSame && !hasEnded(earlier.result) ? earlier.reference : undefined;
 		}
 		const reference = this.newReference(itemIndex);
@@ -241,8 +242,8 @@ export abstract class Assignment {
 
 	/** Assigns a payment to an item of this try. */
 	protected use(itemIndex: number, payment: Payment): Payment {
-		const { source } = this.identities.get(itemIndex) ?? payment;
-		Object.assign(payment, this.run, { itemIndex, source, choices: this.choices });
+		const { inputDigest } = this.identities.get(itemIndex) ?? payment;
+		Object.assign(payment, this.run, { itemIndex, inputDigest, choices: this.choices });
 		this.owned.set(itemIndex, payment);
 		claim(payment);
 		return payment;
@@ -255,12 +256,16 @@ export abstract class Assignment {
 
 	/** What an item is known by; one that couldn't be prepared has a place in the run only. */
 	protected identityOf(itemIndex: number): Identity {
-		const nothing = { itemIndex, fingerprint: '', source: '', ...this.run };
-		return this.identities.get(itemIndex) ?? nothing;
+		return this.identities.get(itemIndex) ?? this.placeOf(itemIndex);
 	}
 
-	protected referenceOf(fingerprint: string, ...number: unknown[]): string {
-		const parts = [this.opened.token(), this.context.getNode().name, fingerprint, ...number];
+	/** The identity of an item of which nothing is read. */
+	protected placeOf(itemIndex: number): Identity {
+		return { itemIndex, requestDigest: '', inputDigest: '', ...this.run };
+	}
+
+	protected referenceOf(requestDigest: string, ...number: unknown[]): string {
+		const parts = [this.opened.token(), this.context.getNode().name, requestDigest, ...number];
 		return JSON.stringify(parts);
 	}
 

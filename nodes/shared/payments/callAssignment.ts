@@ -1,7 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 import { callOf } from '../run/n8nEngine';
 import { Assignment } from './assignment';
-import { keepForCall, ownKeysOf, paymentOfCall, type Identity } from './earlierPayments';
+import { keepForCall, paymentOfCall } from './earlierPayments';
+import { ownKeysOf, type Identity } from './identity';
 import { hasEnded, type Payment, type PaymentResult } from './payment';
 import { keepOnly } from './storedPayments';
 
@@ -68,11 +69,11 @@ export class CallAssignment extends Assignment {
 		if (isThere && this.earlier.isUsable(earlier)) return earlier;
 		// Simultaneous calls change the list at any time.
 		this.earlier.refresh();
-		return this.earlier.find([identity.fingerprint, ...ownKeysOf(identity).slice(1)]);
+		return this.earlier.find([identity.requestDigest, ...ownKeysOf(identity).slice(1)]);
 	}
 
-	protected isOwn({ fingerprint }: Payment, itemIndex: number): boolean {
-		return fingerprint === this.identityOf(itemIndex).fingerprint && fingerprint !== '';
+	protected isOwn({ requestDigest }: Payment, itemIndex: number): boolean {
+		return requestDigest === this.identityOf(itemIndex).requestDigest && requestDigest !== '';
 	}
 
 	protected override use(itemIndex: number, payment: Payment): Payment {
@@ -82,15 +83,15 @@ export class CallAssignment extends Assignment {
 
 	/** A call takes over the reference of an equal one with an unknown outcome. */
 	protected newReference(itemIndex: number): string {
-		const { fingerprint } = this.identityOf(itemIndex);
-		const number = this.opened.countCall(fingerprint);
+		const { requestDigest } = this.identityOf(itemIndex);
+		const number = this.opened.countCall(requestDigest);
 		const lost = this.paymentsOf(itemIndex).find(
 			({ result, reference }) =>
 				result.kind === 'unknown' && !hasEnded(result) && reference !== undefined,
 		);
 		const { reference } = lost ?? {};
 		if (lost === undefined || reference === undefined) {
-			return this.referenceOf(fingerprint, 'call', number);
+			return this.referenceOf(requestDigest, 'call', number);
 		}
 		delete lost.reference;
 		this.takenOver.set(itemIndex, lost);

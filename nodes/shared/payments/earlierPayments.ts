@@ -1,7 +1,5 @@
+import { ownKeysOf } from './identity';
 import { endOf, type Payment } from './payment';
-
-/** What is known of a payment before it is made: its place, and what is sent. */
-export type Identity = Omit<Payment, 'result' | 'delivered' | 'reference'>;
 
 /** Payments used by a run in progress: an agent may make the same tool call twice at once. */
 const inUse = new WeakSet<Payment>();
@@ -60,27 +58,11 @@ export class EarlierPayments {
 	}
 }
 
-/**
- * The keys by which its own item finds a payment, in their order: its place, its choices and input,
- * its request. An empty key is none.
- */
-export const ownKeysOf = ({
-	executionId,
-	runIndex,
-	itemIndex,
-	fingerprint,
-	source,
-}: Identity): string[] => [
-	`${executionId} ${runIndex} ${itemIndex}`,
-	source && `${itemIndex} ${source}`,
-	fingerprint && `${itemIndex} ${fingerprint}`,
-];
-
 /** Payments by each of their keys, also by their request alone, the first of them last. */
 function byKeys(payments: Payment[]): Map<string, Payment[]> {
 	const found = new Map<string, Payment[]>();
 	for (const payment of [...payments].reverse()) {
-		for (const key of [...ownKeysOf(payment), payment.fingerprint]) {
+		for (const key of [...ownKeysOf(payment), payment.requestDigest]) {
 			const same = found.get(key);
 			if (same !== undefined) same.push(payment);
 			else if (key !== '') found.set(key, [payment]);

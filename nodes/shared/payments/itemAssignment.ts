@@ -1,5 +1,5 @@
 import { Assignment, type PaymentContext, type PaymentSources } from './assignment';
-import { ownKeysOf, type Identity } from './earlierPayments';
+import { ownKeysOf, type Identity } from './identity';
 import { hasEnded, RESCUE, RESCUE_OF_ONE, rescueOfCalled, type Payment } from './payment';
 import { keepOnly } from './storedPayments';
 
@@ -32,13 +32,13 @@ export class ItemAssignment extends Assignment {
 
 	/** Records what input items bring with them like payments of an earlier try of this run. */
 	private addBrought(readBrought: NonNullable<PaymentSources['readBrought']>): void {
-		const { choices, run } = this;
+		const { choices } = this;
 		const own = this.payments.filter((payment) => this.isOfThisRun(payment));
 		const known = new Set(own.map(({ itemIndex }) => itemIndex));
 		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) {
 			const result = known.has(itemIndex) ? undefined : readBrought(itemIndex);
 			if (result === undefined) continue;
-			this.payments.push({ ...run, itemIndex, choices, fingerprint: '', source: '', result });
+			this.payments.push({ ...this.placeOf(itemIndex), choices, result });
 		}
 	}
 
@@ -53,9 +53,9 @@ export class ItemAssignment extends Assignment {
 	/** Its own item gets a payment before another one with the same request. */
 	override assign(): void {
 		super.assign();
-		for (const { itemIndex, fingerprint } of this.identified()) {
+		for (const { itemIndex, requestDigest } of this.identified()) {
 			if (this.paymentOf(itemIndex) !== undefined) continue;
-			const payment = this.earlier.find([fingerprint]);
+			const payment = this.earlier.find([requestDigest]);
 			if (payment !== undefined) this.use(itemIndex, payment);
 		}
 	}
@@ -100,22 +100,22 @@ export class ItemAssignment extends Assignment {
 		);
 	}
 
-	protected isOwn({ source, fingerprint }: Payment, itemIndex: number): boolean {
+	protected isOwn({ inputDigest, requestDigest }: Payment, itemIndex: number): boolean {
 		const identity = this.identityOf(itemIndex);
-		const isSame = fingerprint === identity.fingerprint && fingerprint !== '';
-		return !this.identities.has(itemIndex) || source === identity.source || isSame;
+		const isSame = requestDigest === identity.requestDigest && requestDigest !== '';
+		return !this.identities.has(itemIndex) || inputDigest === identity.inputDigest || isSame;
 	}
 
 	/** When a table gives its rows in another order, a request has the same: equal ones differ by their number. */
 	protected newReference(itemIndex: number): string {
-		const { fingerprint, runIndex } = this.identityOf(itemIndex);
+		const { requestDigest, runIndex } = this.identityOf(itemIndex);
 		const ended = this.paymentsOf(itemIndex).filter(
 			(one) => hasEnded(one.result) && one.runIndex === runIndex,
 		).length;
 		// The same execution may be retried twice, each time for another image.
 		const retry = ended > 0 ? [ended, this.run.executionId] : [];
 		this.numbers ??= this.numberRequests();
-		return this.referenceOf(fingerprint, runIndex, this.numbers.get(itemIndex), ...retry);
+		return this.referenceOf(requestDigest, runIndex, this.numbers.get(itemIndex), ...retry);
 	}
 
 	/**
@@ -126,12 +126,12 @@ export class ItemAssignment extends Assignment {
 		const taken = new Set([...this.used()].map(({ reference }) => reference));
 		const next = new Map<string, number>();
 		const numbers = new Map<number, number>();
-		for (const { itemIndex, fingerprint, runIndex } of this.identified()) {
+		for (const { itemIndex, requestDigest, runIndex } of this.identified()) {
 			if (this.paymentOf(itemIndex) !== undefined) continue;
-			let number = next.get(fingerprint) ?? 0;
-			while (taken.has(this.referenceOf(fingerprint, runIndex, number))) number += 1;
+			let number = next.get(requestDigest) ?? 0;
+			while (taken.has(this.referenceOf(requestDigest, runIndex, number))) number += 1;
 			numbers.set(itemIndex, number);
-			next.set(fingerprint, number + 1);
+			next.set(requestDigest, number + 1);
 		}
 		return numbers;
 	}

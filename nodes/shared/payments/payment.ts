@@ -4,6 +4,7 @@ import { type Charged, GatewayError, isInline, type Problem, type Receipt } from
 import { readMessage, type Turn } from '../../../gateway/messages';
 import { laterBill, type Bill } from '../../../util/bill';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
+import type { Identity } from './identity';
 import type { UnreturnedPayment } from '../run/knownItems';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
@@ -60,20 +61,7 @@ interface UnknownResult extends AboutRequest {
 }
 
 /** The record of a paid request. */
-export interface Payment {
-	/** This and the next two: the item of the run that has paid, or has used it last. */
-	executionId: string;
-	runIndex: number;
-	itemIndex: number;
-	/** A digest of what the person chose. */
-	choices?: string;
-	/** A digest of the request. */
-	fingerprint: string;
-	/**
-	 * A digest of what the request is created from (parameters, input, files): it stays the same if
-	 * an expression returns another prompt or seed.
-	 */
-	source: string;
+export interface Payment extends Identity {
 	result: PaymentResult;
 	/** What the gateway knows the payment by, where it takes such keys. */
 	reference?: string;

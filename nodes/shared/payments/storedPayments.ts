@@ -21,7 +21,7 @@ interface StoredRecord {
 	replacedIn?: string;
 	/** What names the execution and its retries alike, where n8n has no such name. */
 	token?: string;
-	/** How often a tool was called with a request, by its fingerprint. */
+	/** How often a tool was called with a request, by its digest. */
 	calls?: Record<string, number>;
 }
 
@@ -34,7 +34,7 @@ export interface OpenedPayments {
 	/** The same for this execution, those that it retries, and its own retries. */
 	token: () => string;
 	/** The number of earlier calls of a tool with a request; this is one more. */
-	countCall: (fingerprint: string) => number;
+	countCall: (requestDigest: string) => number;
 }
 
 /**
@@ -59,9 +59,9 @@ export function openPayments(
 	const opened: OpenedPayments = {
 		payments: record.payments,
 		token: () => runToken(context) ?? (record.token ??= randomUUID()),
-		countCall: (fingerprint) => {
-			const { [fingerprint]: count = 0 } = (record.calls ??= {});
-			record.calls[fingerprint] = count + 1;
+		countCall: (requestDigest) => {
+			const { [requestDigest]: count = 0 } = (record.calls ??= {});
+			record.calls[requestDigest] = count + 1;
 			return count;
 		},
 	};

@@ -224,8 +224,8 @@ test('the error of a call lists its own payment, not that of another call at the
 
 test('a list of any length can be opened', async () => {
 	const payment = {
-		fingerprint: 'x',
-		source: '',
+		requestDigest: 'x',
+		inputDigest: '',
 		executionId: '0',
 		runIndex: 0,
 		itemIndex: 1,

@@ -6,7 +6,7 @@ import { openFile } from '../../../nodes/shared/images/inputFiles.js';
 import { openPaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { createDigest, digestOf, PIECE } from '../../../util/digest.js';
 import { isLongerThan } from '../../../util/json.js';
-import { fingerprintOf } from './payment-context.mjs';
+import { requestDigestOf } from './payment-context.mjs';
 
 function countTurns() {
 	let turns = 0;
@@ -52,7 +52,7 @@ test.each([50, 500_000])('an input with %s characters is digested once', async (
 	const { log, reads } = logFor(1, length);
 	const identity = await log.assignment.identify(0, 'account', createDigest(countTurns().turn));
 	const before = reads.length;
-	log.assignment.identifyRequest(identity, 'fingerprint');
+	log.assignment.identifyRequest(identity, 'digest');
 	expect(log.assignment.ownEarlier(identity)).toBeUndefined();
 	expect(reads).toHaveLength(before);
 });
@@ -111,7 +111,7 @@ test('a large message is known by the digest of what is sent, read in turns', as
 	);
 	const content = 'a'.repeat(4 * PIECE);
 	const plan = planMessage({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content }] });
-	expect(await gateway.fingerprintOf(plan)).toBe(fingerprintOf(plan, gateway.account.id));
+	expect(await gateway.requestDigest(plan)).toBe(requestDigestOf(plan, gateway.account.id));
 	expect(turns()).toBeGreaterThan(4);
 	gateway.end();
 });

@@ -3,10 +3,10 @@ import type {
 	IContextObject,
 	INodeExecutionData,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { requestIdentity } from '../../../gateway/protocol/fingerprint.js';
+import { requestIdentity } from '../../../gateway/protocol/requestIdentity.js';
 import type { PaidPlan } from '../../../gateway/protocol/requestPlan.js';
 import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
-import type { Identity } from '../../../nodes/shared/payments/earlierPayments.js';
+import type { Identity } from '../../../nodes/shared/payments/identity.js';
 import type { openPaymentLog, PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { digestOf } from '../../../util/digest.js';
 
@@ -27,7 +27,7 @@ export const paymentContext = (
 	...others,
 });
 
-export const fingerprintOf = (plan: PaidPlan, account = 'account'): string =>
+export const requestDigestOf = (plan: PaidPlan, account = 'account'): string =>
 	digestOf(requestIdentity(plan, account));
 
 /** Tells a log what an item of the account is known by, with its request if that is read. */
@@ -39,6 +39,6 @@ export async function identify(
 ): Promise<Identity> {
 	const digest = async (value: unknown) => await Promise.resolve(digestOf(value));
 	const identity = await log.assignment.identify(itemIndex, account, digest);
-	if (plan !== undefined) log.assignment.identifyRequest(identity, fingerprintOf(plan, account));
+	if (plan !== undefined) log.assignment.identifyRequest(identity, requestDigestOf(plan, account));
 	return identity;
 }

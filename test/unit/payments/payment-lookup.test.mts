@@ -7,7 +7,7 @@ import { openPaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
-import { fingerprintOf, identify, paymentContext } from './payment-context.mjs';
+import { requestDigestOf, identify, paymentContext } from './payment-context.mjs';
 import { digestOf } from '../../../util/digest.js';
 
 const IMAGES = { kind: 'images' as const, images: [] };
@@ -25,8 +25,8 @@ function openWith(earlier: Earlier[]) {
 	let looks = 0;
 	const payments = earlier.map(({ prompt, itemIndex, executionId = '1', result }, index) => {
 		const payment = {
-			fingerprint: fingerprintOf(planOf(prompt)),
-			source: '',
+			requestDigest: requestDigestOf(planOf(prompt)),
+			inputDigest: '',
 			executionId,
 			runIndex: 0,
 			itemIndex,
@@ -310,9 +310,9 @@ describe('the key of a payment', () => {
 		return log;
 	};
 	const lost = (prompt: string, reference?: string) => ({
-		...{ executionId: '1', runIndex: 0, itemIndex: 0, source: '', reference },
+		...{ executionId: '1', runIndex: 0, itemIndex: 0, inputDigest: '', reference },
 		...{
-			fingerprint: fingerprintOf(planOf(prompt)),
+			requestDigest: requestDigestOf(planOf(prompt)),
 			result: { kind: 'unknown', problem: unknown },
 		},
 	});

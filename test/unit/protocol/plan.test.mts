@@ -1,5 +1,5 @@
 import type { AsyncFlag } from '../../../gateway/protocol/credential.js';
-import { requestIdentity } from '../../../gateway/protocol/fingerprint.js';
+import { requestIdentity } from '../../../gateway/protocol/requestIdentity.js';
 import {
 	planEdit,
 	planGeneration,
@@ -12,7 +12,7 @@ import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import { planModel } from '../../../gateway/models/models.js';
 import { digestOf } from '../../../util/digest.js';
 
-const fingerprintOf = (plan: RequestPlan, account: string): string =>
+const digestOfRequest = (plan: RequestPlan, account: string): string =>
 	digestOf(requestIdentity(plan, account));
 
 const request = { model: 'painter', prompt: 'a red boat' };
@@ -114,12 +114,12 @@ describe('a paid request is found again', () => {
 		['the order of a list', generation({ a: [1, 2] }), generation({ a: [2, 1] }), false],
 		['the mode', planGeneration(request), planGeneration(request, 'query'), false],
 	])('with a change of %s', (_, one, other, isSame) => {
-		const [found, like] = [one, other].map((plan) => fingerprintOf(plan, 'account'));
+		const [found, like] = [one, other].map((plan) => digestOfRequest(plan, 'account'));
 		expect(found === like).toBe(isSame);
 	});
 
 	test('by the same account only', () => {
-		const [own, others] = ['a', 'b'].map((account) => fingerprintOf(edit({}), account));
+		const [own, others] = ['a', 'b'].map((account) => digestOfRequest(edit({}), account));
 		expect(own).not.toBe(others);
 	});
 });
