@@ -2,14 +2,13 @@ import type { JsonObject } from '../../util/json';
 import type { Account } from './account';
 import {
 	asStream,
-	planEdit,
-	planGeneration,
+	PLANS,
 	planUrl,
 	taskTypeOf,
 	type ImageRequest,
 	type PaidPlan,
-	type TaskType,
 } from './requestPlan';
+import type { TaskType } from './taskType';
 
 /** An image request as it will be sent: checks, prices and dry runs look at it before it is paid for. */
 export interface Order {
@@ -38,11 +37,11 @@ export function orderOf(
 	{ asynchronous, stream }: { asynchronous: boolean; stream: boolean },
 ): Order {
 	const flag = asynchronous ? account.asyncFlag : undefined;
-	const usual = kind === 'edit' ? planEdit(request, flag, account) : planGeneration(request, flag);
+	const usual = PLANS[kind](request, flag, account);
 	const plan = stream ? asStream(usual) : usual;
 	return {
 		plan,
-		taskType: taskTypeOf(plan),
+		taskType: taskTypeOf(plan) ?? kind,
 		fields: usual.body ?? Object.fromEntries(usual.form?.fields ?? []),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};
@@ -52,8 +51,7 @@ export function orderOf(
  * The plan by which the payment for an image request is known: as given, in the usual style, because what
  * the credential says about the gateway, and the mode, may change before somebody recovers it.
  */
-export const usualPlan = (kind: TaskType, request: ImageRequest): PaidPlan =>
-	kind === 'edit' ? planEdit(request) : planGeneration(request);
+export const usualPlan = (kind: TaskType, request: ImageRequest): PaidPlan => PLANS[kind](request);
 
 /** What an order sends, for people to read: without the key, and with files by their names. */
 export function showOrder({ plan, url }: Order): JsonObject {

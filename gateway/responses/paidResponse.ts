@@ -3,7 +3,7 @@ import { readRequestId } from './requestId';
 import type { JsonObject } from '../../util/json';
 import type { Bill } from '../../util/bill';
 import type { GoodResponse } from '../protocol/outcome';
-import type { TaskType } from '../protocol/requestPlan';
+import type { TaskType } from '../protocol/taskType';
 import { isFinished } from '../protocol/status';
 import {
 	idOfAddress,
@@ -14,7 +14,7 @@ import {
 	readTaskId,
 	saysRefusal,
 	taskIdsIn,
-	type ImageResult,
+	type ResultFile,
 } from './responseFields';
 import { addressesOfImages, isInline, readTaskState, type Task } from './task';
 
@@ -23,7 +23,7 @@ import { addressesOfImages, isInline, readTaskState, type Task } from './task';
  * a task that has failed, perhaps with its reason.
  */
 export interface Receipt extends Bill {
-	images?: ImageResult[];
+	images?: ResultFile[];
 	task?: Task;
 	/** The number of images that were requested. */
 	requested?: number;
