@@ -13,12 +13,8 @@ import { accountOf, leavingError, type Account } from './protocol/account';
 import { GatewayError, hasCode } from './protocol/gatewayError';
 import { requestIdentity } from './protocol/requestIdentity';
 import { orderOf, type Order } from './protocol/imageOrder';
-import {
-	addressesSent,
-	type ImageRequest,
-	type PaidPlan,
-	type TaskType,
-} from './protocol/requestPlan';
+import { addressesSent, type ImageRequest, type PaidPlan } from './protocol/requestPlan';
+import type { TaskType } from './protocol/taskType';
 import type { GoodResponse } from './protocol/outcome';
 import { RunEnded } from './protocol/runEnded';
 import { readPaidResponse, type Receipt } from './responses/paidResponse';

@@ -19,13 +19,13 @@ export {
 	type ImageRequest,
 	type PaidPlan,
 	pathPart,
-	type TaskType,
 } from './protocol/requestPlan';
 export type { GoodResponse } from './protocol/outcome';
+export { TASK_TYPES, type TaskType } from './protocol/taskType';
 export { RunEnded } from './protocol/runEnded';
 export { statusGroup } from './protocol/status';
 export { readBilling, type Receipt } from './responses/paidResponse';
-export type { ImageResult } from './responses/responseFields';
+export type { ResultFile } from './responses/responseFields';
 export { isInline, type Task, taskKey, taskName, type TaskState } from './responses/task';
 export type { FinishedTask, TaskEnd, WaitFor } from './wait/taskWaiter';
 export type { RunLimits } from './wire/runLimits';

@@ -1,6 +1,7 @@
 import { withoutUndefined, type JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
-import { IMAGE_FIELD, type ImageRequest, type TaskType } from '../protocol/requestPlan';
+import { IMAGE_FIELD, type ImageRequest } from '../protocol/requestPlan';
+import type { TaskType } from '../protocol/taskType';
 import { countImages, type ImageCount } from './imageCount';
 import { checkRequest, withPublishedTypes } from './modelLimits';
 import type { ModelRecord } from './models';

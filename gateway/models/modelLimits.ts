@@ -3,7 +3,8 @@ import { MB } from '../../util/megabyte';
 import { quote } from '../../util/text';
 import type { ModelRecord, ReferenceLimits } from './models';
 import { MODE_OF, suits } from './models';
-import type { FormFile, TaskType } from '../protocol/requestPlan';
+import type { FormFile } from '../protocol/requestPlan';
+import type { TaskType } from '../protocol/taskType';
 
 /** The facts of a request that are checked against a model's record. */
 interface CheckedRequest {

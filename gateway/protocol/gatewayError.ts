@@ -1,4 +1,5 @@
 import { chargeOfStatus, mostCharged, type Charged } from './charged';
+import type { TaskType } from './taskType';
 
 /**
  * A problem for a person and for a workflow that continues: the cause, the advice, and everything
@@ -11,7 +12,7 @@ export interface Problem {
 	description: string;
 	httpCode?: number;
 	taskId?: string;
-	taskType?: 'generation' | 'edit';
+	taskType?: TaskType;
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;

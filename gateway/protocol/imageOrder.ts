@@ -2,14 +2,13 @@ import type { JsonObject } from '../../util/json';
 import type { Account } from './account';
 import {
 	asStream,
-	planEdit,
-	planGeneration,
+	PLANS,
 	planUrl,
 	taskTypeOf,
 	type ImageRequest,
 	type PaidPlan,
-	type TaskType,
 } from './requestPlan';
+import type { TaskType } from './taskType';
 
 /** An image request as it will be sent: checks, prices and dry runs look at it before it is paid for. */
 export interface Order {
@@ -39,12 +38,12 @@ export function orderOf(
 	{ asynchronous, stream }: { asynchronous: boolean; stream: boolean },
 ): Order {
 	const flag = asynchronous ? account.asyncFlag : undefined;
-	const usual = kind === 'edit' ? planEdit(request, flag, account) : planGeneration(request, flag);
+	const usual = PLANS[kind](request, flag, account);
 	const plan = stream ? asStream(usual) : usual;
 	return {
 		plan,
 		request,
-		taskType: taskTypeOf(plan),
+		taskType: taskTypeOf(plan) ?? kind,
 		fields: usual.body ?? Object.fromEntries(usual.form?.fields ?? []),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};

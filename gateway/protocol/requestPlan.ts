@@ -2,6 +2,7 @@ import { jsonText, withoutUndefined, type JsonObject } from '../../util/json';
 import { GatewayError, type Problem } from './gatewayError';
 import { sourcesIn } from '../../util/httpAddresses';
 import type { AsyncFlag, Credential } from './credential';
+import { TASK_PATHS, TASK_TYPES, type TaskType } from './taskType';
 import type { ApiAddress } from './url';
 
 /** The purpose of a request, which the error texts depend on. */
@@ -14,11 +15,6 @@ export type Call =
 	| 'names'
 	| 'message'
 	| 'test';
-
-/**
- * The two kinds of image task. Each is queried at its own endpoint (docs/protocol.md, "Endpoints").
- */
-export type TaskType = 'generation' | 'edit';
 
 /** A request as a value, before it is sent. */
 export interface RequestPlan {
@@ -117,13 +113,7 @@ export interface ImageRequest {
 	imageCount?: number;
 }
 
-/** The endpoints of both kinds, below which their tasks are (docs/protocol.md, "Endpoints"). */
-export const TASK_PATHS: Record<TaskType, string> = {
-	generation: '/v1/images/generations',
-	edit: '/v1/images/edits',
-};
-
-/** The common part of both plans. @param asyncFlag undefined for a synchronous request */
+/** The common part of all plans for tasks. @param asyncFlag undefined for a synchronous request */
 function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): PaidPlan {
 	return {
 		call: asyncFlag === undefined ? 'sync' : 'submit',
@@ -151,16 +141,19 @@ function bodyOf(request: ImageRequest, asyncFlag: AsyncFlag | undefined): JsonOb
 	return Object.fromEntries(Object.entries(body).filter(([, value]) => (value ?? null) !== null));
 }
 
+function planJson(taskType: TaskType, request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan {
+	const plan = planImages(taskType, asyncFlag);
+	const headers = { 'Content-Type': 'application/json', ...plan.headers };
+	return { body: bodyOf(request, asyncFlag), ...plan, headers };
+}
+
 /**
  * Plans `POST /v1/images/generations` (docs/protocol.md, "Endpoints").
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  */
-export function planGeneration(request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan {
-	const plan = planImages('generation', asyncFlag);
-	const headers = { 'Content-Type': 'application/json', ...plan.headers };
-	return { body: bodyOf(request, asyncFlag), ...plan, headers };
-}
+export const planGeneration = (request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan =>
+	planJson('generation', request, asyncFlag);
 
 /**
  * Plans an edit (docs/protocol.md, "Edit" and "Endpoints"), usually `POST /v1/images/edits`.
@@ -177,9 +170,9 @@ export function planEdit(
 		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
 	);
 	if (editFormat !== 'form') {
-		const plan = planGeneration(request, asyncFlag);
-		const { path } = planImages(editFormat === 'generations' ? 'generation' : 'edit', asyncFlag);
-		return { ...plan, path, inline: { files, style: INLINE_STYLES[editFormat] } };
+		const sentAs = editFormat === 'generations' ? 'generation' : 'edit';
+		const plan = planJson(sentAs, request, asyncFlag);
+		return { ...plan, inline: { files, style: INLINE_STYLES[editFormat] } };
 	}
 	const fields: FormBody['fields'] = [];
 	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
@@ -217,9 +210,15 @@ export function asStream<Plan extends RequestPlan>(plan: Plan): Plan {
 	};
 }
 
+/** The plan of a request, by the kind of its task. */
+export const PLANS: Record<TaskType, typeof planEdit> = {
+	generation: planGeneration,
+	edit: planEdit,
+};
+
 /** The kind of the task that a request creates: an edit may be sent as a generation. */
-export const taskTypeOf = ({ path }: RequestPlan): TaskType =>
-	path.startsWith(TASK_PATHS.edit) ? 'edit' : 'generation';
+export const taskTypeOf = ({ path }: RequestPlan): TaskType | undefined =>
+	TASK_TYPES.find((kind) => path.startsWith(TASK_PATHS[kind]));
 
 /**
  * The text of a form field; undefined for null and for values without JSON (undefined, a function,

@@ -3,7 +3,7 @@ import { readRequestId } from './requestId';
 import type { JsonObject } from '../../util/json';
 import type { Bill } from '../../util/bill';
 import type { GoodResponse } from '../protocol/outcome';
-import type { TaskType } from '../protocol/requestPlan';
+import type { TaskType } from '../protocol/taskType';
 import { isFinished } from '../protocol/status';
 import {
 	idOfAddress,
@@ -14,7 +14,7 @@ import {
 	readTaskId,
 	saysRefusal,
 	taskIdsIn,
-	type ImageResult,
+	type ResultFile,
 } from './responseFields';
 import { addressesOfImages, isInline, readTaskState, type Task } from './task';
 
@@ -33,7 +33,7 @@ interface RequestReceipt extends Bill {
 
 interface ImagesReceipt {
 	kind: 'images';
-	images: ImageResult[];
+	images: ResultFile[];
 	task?: Task;
 	/** Unix seconds. */
 	created?: number;

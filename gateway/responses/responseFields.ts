@@ -306,8 +306,8 @@ export const isComplete = (layers: JsonObject[]): boolean =>
 		return numberOf(percent) === 100 ? true : undefined;
 	}) === true;
 
-/** One image of a result (docs/protocol.md, "Image result"). */
-export interface ImageResult {
+/** One file of a result, an image (docs/protocol.md, "Image result"). */
+export interface ResultFile {
 	url: string;
 	/** Its address where `url` has its bytes. */
 	address?: string;
@@ -319,14 +319,14 @@ export interface ImageResult {
 	outputFormat?: string;
 }
 
-type ImageDetails = Omit<ImageResult, 'url' | 'address'>;
+type ImageDetails = Omit<ResultFile, 'url' | 'address'>;
 
 /**
  * The images of a response in order: every `data[].url` (docs/protocol.md, "Image result"), also of
  * a single object, and images inside the response (`b64_json`). Of several places, the first that
  * has any.
  */
-export const readImages = (body: JsonObject, counted = FINISHED): ImageResult[] =>
+export const readImages = (body: JsonObject, counted = FINISHED): ResultFile[] =>
 	imagesInside(body, {}, 0, counted);
 
 /** The status groups of an image among others that counts: it may be unfinished, or have failed. */
@@ -339,7 +339,7 @@ function imagesInside(
 	around: ImageDetails,
 	depth: number,
 	counted: StatusGroup[],
-): ImageResult[] {
+): ResultFile[] {
 	const details = detailsOf(object, around);
 	if (depth > 0 && !counted.includes(statusGroup(statusOf(object)))) return [];
 	const lists = valuesAt(object, PLACES);
@@ -399,7 +399,7 @@ function imagesAt(
 	depth = 1,
 	place: Place = 'alone',
 	counted = FINISHED,
-): ImageResult[] {
+): ResultFile[] {
 	if (depth > DEEPEST) return [];
 	// Some gateways have JSON as a text there.
 	const value = typeof given === 'string' && /^\s*[[{]/.test(given) ? parseJson(given) : given;

@@ -7,7 +7,7 @@ import { addressesIn, imagesAnywhere } from './foundImages';
 import { bestReason, flaggedIn, reasonsIn } from './reasons';
 import { readRequestId } from './requestId';
 import { leadsToTask } from '../protocol/outcome';
-import type { TaskType } from '../protocol/requestPlan';
+import type { TaskType } from '../protocol/taskType';
 import {
 	idOfAddress,
 	isComplete,
@@ -25,7 +25,7 @@ import {
 	taskIdsIn,
 	WITH_OPEN,
 	withoutImageIn,
-	type ImageResult,
+	type ResultFile,
 } from './responseFields';
 import { isPartial, statusGroup, type StatusGroup } from '../protocol/status';
 import { absoluteAddress, LONGEST_ADDRESS } from '../protocol/url';
@@ -67,10 +67,10 @@ export function ageOf({ submittedAt = '' }: Task): number | undefined {
 }
 
 /** Whether an image came inside the response, so that its address is a `data:` URL. */
-export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:');
+export const isInline = ({ url }: ResultFile): boolean => url.startsWith('data:');
 
 /** The same images with full addresses, which items and errors name. */
-export const withFullAddresses = (images: ImageResult[], baseUrl: string): ImageResult[] =>
+export const withFullAddresses = (images: ResultFile[], baseUrl: string): ResultFile[] =>
 	images.map((image) => {
 		const full = (url: string) => absoluteAddress(url, baseUrl) ?? url;
 		const { url, address } = image;
@@ -82,7 +82,7 @@ export const withFullAddresses = (images: ImageResult[], baseUrl: string): Image
 export interface TaskState extends Task, Bill {
 	status: string;
 	group: StatusGroup;
-	images: ImageResult[];
+	images: ResultFile[];
 	/** Unix seconds. */
 	created?: number;
 	model?: string;
@@ -152,12 +152,12 @@ export function readTaskState(
  * The images of a response: in their places, else, in one that is a result, also those that are called
  * unfinished there; or, where it has no such place, wherever they are.
  */
-function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolean): ImageResult[] {
+function readFinishedImages(body: JsonObject, task: OwnAddress, isResult: boolean): ResultFile[] {
 	// A place of images may have the address of the task. Its ID alone may be in that of an image too.
 	const isOfTask = (url: string): boolean =>
 		!url.startsWith('data:') && leadsToTask(url) && isAddressOf(task, url);
 	const isSent = sentBy(task);
-	const listed = (images: ImageResult[]): ImageResult[] =>
+	const listed = (images: ResultFile[]): ResultFile[] =>
 		images
 			.filter(({ url }) => !isOfTask(url) && !isSent(url))
 			.map((image) => (isSent(image.address) ? { ...image, address: undefined } : image));

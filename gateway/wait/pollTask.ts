@@ -6,7 +6,8 @@ import { laterBill } from '../../util/bill';
 import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody';
 import { isGood, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
-import { planGet, TASK_PATHS, type FreePlan } from '../protocol/requestPlan';
+import { planGet, type FreePlan } from '../protocol/requestPlan';
+import { TASK_PATHS } from '../protocol/taskType';
 import { isErrorCode, readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
 import { isErrorWord, isUnknownWord } from '../protocol/status';
 import {
@@ -55,7 +56,7 @@ export type OpenResult =
 	  };
 
 /** The result of one poll. `final`: an error that another poll would not change. */
-export type PollResult = OpenResult | { kind: 'final'; error: GatewayError };
+type PollResult = OpenResult | { kind: 'final'; error: GatewayError };
 
 /** Sends a query for a task. */
 export type SendQuery = (plan: FreePlan) => Promise<Outcome>;
@@ -306,11 +307,11 @@ function wrongTask(taskId: string, otherId: string, outcome: Outcome): PollResul
 	return { kind: 'transient', error, pauseMs: cappedRetryAfter(outcome), soon: true };
 }
 
-/** Adds a hint about a task that was found among those of the other kind, by an ID that may be another's. */
+/** Adds a hint about a task that was found among those of another kind, by an ID that may be another's. */
 function hintOtherKind(hints: Set<string>, task: Task, path = ''): void {
 	if (task.taskType === undefined || isUnique(task, path)) return;
 	hints.add(
-		`The gateway has no ${taskName(task)}, but one of the other kind with this ID. Check whether its images match the prompt.`,
+		`The gateway has no ${taskName(task)}, but one of the kind '${kindAt(path)}' with this ID. Check whether its images match the prompt.`,
 	);
 }
 

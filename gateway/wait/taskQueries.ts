@@ -1,23 +1,14 @@
 import { ERASED } from '../../util/keyEraser';
-import {
-	planGet,
-	TASK_PATHS,
-	taskIdPart,
-	type FreePlan,
-	type RequestPlan,
-	type TaskType,
-} from '../protocol/requestPlan';
+import { planGet, taskIdPart, type FreePlan, type RequestPlan } from '../protocol/requestPlan';
+import { TASK_PATHS, TASK_TYPES, type TaskType } from '../protocol/taskType';
 import { type Task, taskKey } from '../responses/task';
 import { LONGEST_ADDRESS, pathAtGateway } from '../protocol/url';
 
 /**
- * The paths of tasks of both kinds at other gateways (docs/protocol.md, "Where a task is polled").
+ * The paths of tasks of any kind at other gateways (docs/protocol.md, "Where a task is polled").
  */
 const SHARED_PATHS = ['/v1/images/tasks', '/v1/tasks'];
 const ALL_PATHS = [...Object.values(TASK_PATHS), ...SHARED_PATHS];
-
-/** The most addresses at which a task is looked for. */
-const MOST_QUERIES = 4;
 
 /**
  * A query for a task, and why there: at an address named for it, where its kind is, or elsewhere.
@@ -29,7 +20,7 @@ export interface TaskQuery {
 
 /**
  * Plans the queries for a task, in the order in which they are tried: at the task's own address if
- * it is at the gateway, at the path of its kind, then at that of the other kind and those of other
+ * it is at the gateway, at the path of its kind, then at those of the other kinds and of other
  * gateways. Once the run knows where tasks of its kind are, one that isn't there may not be visible
  * yet, and is looked for elsewhere only before it is given up.
  *
@@ -45,17 +36,16 @@ export function planTaskQueries(
 	isLast = false,
 ): TaskQuery[] {
 	const id = taskIdPart(task.taskId, task.taskType);
-	const ofKind = TASK_PATHS[task.taskType ?? 'generation'];
-	const isSafe = (path: string) => task.taskType === undefined || isLast || isUnique(task, path);
+	const { taskType, statusUrl } = task;
+	const ofKind = taskType === undefined ? Object.values(TASK_PATHS) : [TASK_PATHS[taskType]];
+	const isSafe = (path: string) => taskType === undefined || isLast || isUnique(task, path);
 	const others = foundPath === undefined || isLast ? ALL_PATHS.filter(isSafe) : [];
-	const { statusUrl } = task;
 	const named = pathAtGateway(statusUrl, home);
-	const usual = `${foundPath ?? ofKind}/${id}`;
-	const paths = [named ?? usual, usual, ...[ofKind, ...others].map((path) => `${path}/${id}`)];
+	const folders = [foundPath ?? [], ofKind, others].flat();
+	const [usual, ...more] = folders.map((path) => `${path}/${id}`);
+	const paths = [named ?? usual, usual, ...more].filter((path) => path !== undefined);
 	const whereIs = (path: string) => (path === usual ? 'usual' : path === named ? 'named' : 'other');
-	return [...new Set(paths)]
-		.slice(0, MOST_QUERIES)
-		.map((path) => ({ plan: planGet('poll', path), where: whereIs(path) }));
+	return [...new Set(paths)].map((path) => ({ plan: planGet('poll', path), where: whereIs(path) }));
 }
 
 /**
@@ -73,7 +63,7 @@ const FEWEST_UNIQUE = 12;
 
 /**
  * Whether what is found at a path is the task, and tells where the next one of its kind is: not at
- * the path of the other kind, where another task may have the same short ID.
+ * the path of another kind, where another task may have the same short ID.
  */
 export function isUnique({ taskId, taskType }: Task, path: string): boolean {
 	const kind = kindAt(path);
@@ -92,7 +82,7 @@ export function folderOf({ path }: RequestPlan): string | undefined {
 
 /** The kind of a task that was found at a path; undefined where the path doesn't tell. */
 export const kindAt = (path: string | undefined): TaskType | undefined =>
-	(Object.keys(TASK_PATHS) as TaskType[]).find((kind) => TASK_PATHS[kind] === path);
+	TASK_TYPES.find((kind) => TASK_PATHS[kind] === path);
 
 /** The tasks of a run: their IDs, and the paths at which they were found, by their kind. */
 export class TasksOfRun {
@@ -108,7 +98,7 @@ export class TasksOfRun {
 		this.keys.add(taskKey(task));
 	}
 
-	/** Whether another task of the run, of the other kind and with the same ID, is at a path. */
+	/** Whether another task of the run, of another kind and with the same ID, is at a path. */
 	isOther({ taskId, taskType }: Task, path: string | undefined): boolean {
 		const kind = kindAt(path);
 		if (kind === undefined || taskType === undefined || kind === taskType) return false;

@@ -12,7 +12,7 @@ import {
 import { laterBill } from '../../../util/bill';
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
-import { imageItems, itemPerImage, withTarget } from '../images/imageItems';
+import { itemPerImage, resultItems, withTarget } from '../images/imageItems';
 import type { PaidImages } from '../payments/payment';
 import { isFailed } from '../run/nodeErrors';
 import { rowName } from '../run/rowNames';
@@ -125,7 +125,7 @@ async function collectImages(
 	}
 	const ofRequest = isFirst ? { usage, cost, costCurrency } : {};
 	const shown = { created, ...ofRequest, ...facts, ...task, requestId: about.requestId };
-	if (!images.some(isInline)) return await imageItems(run, images, shown, target);
+	if (!images.some(isInline)) return await resultItems(run, images, shown, target);
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...target, fileName: '' });
 	if (!items.some(isFailed))

@@ -5,7 +5,7 @@ import { imageFileName } from '../../../util/imageType';
 import { defaultFileStem, portableStem } from '../../../util/fileName';
 import {
 	GatewayError,
-	type ImageResult,
+	type ResultFile,
 	type ImageSource,
 	isInline,
 	type Task,
@@ -112,9 +112,9 @@ export function withInputFieldsOfFailed(
  * If On Error is set to continue, an image that can't be downloaded becomes a failed item, and the
  * others are kept.
  */
-export async function imageItems(
+export async function resultItems(
 	run: Run,
-	images: ImageResult[],
+	images: ResultFile[],
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData[]> {
@@ -124,7 +124,7 @@ export async function imageItems(
 /** An item for each image, without the fields of the input. */
 export async function itemPerImage(
 	run: Run,
-	images: ImageResult[],
+	images: ResultFile[],
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData[]> {
@@ -133,7 +133,7 @@ export async function itemPerImage(
 	const usage = isTool ? undefined : facts.usage;
 	const fileOf = fileGetter(run, facts, target);
 	const cost = costOf(facts, images.length);
-	const itemOf = async (image: ImageResult, index: number): Promise<INodeExecutionData> => {
+	const itemOf = async (image: ResultFile, index: number): Promise<INodeExecutionData> => {
 		const estimatedCost = costShare(cost, index, images.length);
 		const bill = billShare(facts, index, images.length);
 		try {
@@ -217,7 +217,7 @@ const NOTE_FOR_AGENT =
 /**
  * An image in JSON, with what the response says about it; a note in place of megabytes of Base64.
  */
-function shownImage(image: ImageResult): Partial<ImageResult> & { note?: string } {
+function shownImage(image: ResultFile): Partial<ResultFile> & { note?: string } {
 	if (!isInline(image)) return image;
 	const { address, ...shown } = image;
 	if (address !== undefined) return { ...shown, url: address };
@@ -233,7 +233,7 @@ function fileGetter(
 	run: Run,
 	facts: ImageFacts,
 	target: ImageTarget,
-): (image: ImageResult, index: number) => Promise<IBinaryData | undefined> {
+): (image: ResultFile, index: number) => Promise<IBinaryData | undefined> {
 	const { download, fileName: chosen } = target;
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;

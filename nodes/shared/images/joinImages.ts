@@ -3,9 +3,10 @@ import { sumOfBills, type Bill } from '../../../util/bill';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { detailsOf } from '../run/knownItems';
 import { isFailed } from '../run/nodeErrors';
+import { OUTPUT_FIELDS } from '../run/outputFields';
 
 /** Fields that each image has of its own; the others are those of the request. */
-const OF_IMAGE = ['url', 'revisedPrompt', 'size', 'quality', 'outputFormat', 'note', 'index'];
+const OF_IMAGE = Object.keys(OUTPUT_FIELDS).filter((name) => OUTPUT_FIELDS[name]?.from === 'image');
 
 /** The binary field of an image by its position: the first has the chosen name, others a number. */
 const fieldOf = (name: string, index: number): string => (index === 0 ? name : `${name}_${index}`);
@@ -51,9 +52,9 @@ export function joinImages(
 function imageOf(item: INodeExecutionData): IDataObject {
 	const { json } = item;
 	const { url, error } = isFailed(item) ? { url: detailsOf(json)?.url, error: json.error } : json;
-	const { revisedPrompt, size, quality, outputFormat, note } = json;
-	const own = { url, revisedPrompt, size, quality, outputFormat, note, error };
-	return withoutUndefined(own) as IDataObject;
+	const own = Object.fromEntries(OF_IMAGE.map((name) => [name, json[name]]));
+	// Its place in the list is its index.
+	return withoutUndefined({ ...own, url, error, index: undefined }) as IDataObject;
 }
 
 /**

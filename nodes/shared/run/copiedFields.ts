@@ -2,19 +2,12 @@ import type { IDataObject } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { withoutUndefined } from '../../../util/json';
 import { detailsOf } from './knownItems';
+import { OUTPUT_FIELDS } from './outputFields';
 
-/**
- * Fields of an input item that aren't copied: those that the image nodes return, which would seem to
- * be about this node's request, and n8n's place for files inside the JSON. A test compares them with
- * docs/names.json.
- */
-// prettier-ignore
-const NOT_COPIED = new Set([
-	'_files', 'alsoNamed', 'charged', 'checks', 'cost', 'costCurrency', 'created', 'details', 'dryRun', 'error',
-	'estimatedCost', 'finished', 'images', 'index', 'model', 'outputFormat', 'parameters', 'pricePerImage', 'prompt',
-	'quality', 'request', 'requestId', 'response', 'revisedPrompt', 'size', 'status', 'statusGroup', 'statusUrl',
-	'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage', 'verdict',
-]);
+/** Fields of an input item that aren't copied: they would seem to be about this node's request. */
+const NOT_COPIED = new Set(
+	Object.keys(OUTPUT_FIELDS).filter((name) => OUTPUT_FIELDS[name]?.isCopied !== true),
+);
 
 /** The `note` of an image that has no address: a column of a person may have the same name. */
 export const NOTE_OF_INLINE =

@@ -1,6 +1,13 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { type Charged, pathPart, readCharged, statusGroup, type Task } from '../../../gateway';
+import {
+	type Charged,
+	pathPart,
+	readCharged,
+	statusGroup,
+	type Task,
+	TASK_TYPES,
+} from '../../../gateway';
 import type { Bill } from '../../../util/bill';
 import { sourcesIn } from '../../../util/httpAddresses';
 import {
@@ -28,7 +35,7 @@ function readTaskReference(item: ItemParameters): Task {
 	const { submittedAt: at, taskId: id, parameters } = fields;
 	const taskId = readTaskId(item);
 	const submittedAt = typeof at === 'string' ? at : undefined;
-	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
+	const chosen = item.choice('taskType', 'Task Type', ['auto', ...TASK_TYPES]);
 	const taskType = chosen === 'auto' ? taskTypeIn(fields) : chosen;
 	// The item may be that of another task than the one chosen here.
 	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? fields : {};
@@ -37,9 +44,8 @@ function readTaskReference(item: ItemParameters): Task {
 	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned, sent };
 }
 
-export function taskTypeIn({ taskType }: IDataObject): Task['taskType'] {
-	return taskType === 'generation' || taskType === 'edit' ? taskType : undefined;
-}
+export const taskTypeIn = ({ taskType }: IDataObject): Task['taskType'] =>
+	TASK_TYPES.find((kind) => kind === taskType);
 
 function readTaskId(item: ItemParameters): string {
 	const id = fieldsOf(item.input?.json).taskId;

@@ -2,7 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { isOutOfReach, type TaskEnd, taskName, type TaskState } from '../../../gateway';
 import { laterBill } from '../../../util/bill';
 import { afterColon } from '../../../util/text';
-import { imageItems } from '../images/imageItems';
+import { resultItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { fieldsOf, type KnownItems } from '../run/knownItems';
 import { failedItem } from '../run/nodeErrors';
@@ -155,7 +155,7 @@ export async function finishedItems(
 	}
 	const bill = laterBill(state, facts);
 	const shown = { ...facts, ...bill, created, usage, taskId, taskType, status, requestId };
-	return await imageItems(run, images, { ...shown, model: shown.model ?? model }, target);
+	return await resultItems(run, images, { ...shown, model: shown.model ?? model }, target);
 }
 
 /** The output item of an image that an input item names in place of a task. */
@@ -163,5 +163,5 @@ async function finishedImage(
 	run: Run,
 	{ url, facts, target }: ImageOfItem,
 ): Promise<INodeExecutionData[]> {
-	return await imageItems(run, [{ url }], facts, target);
+	return await resultItems(run, [{ url }], facts, target);
 }

@@ -105,7 +105,7 @@ test.each(OF_SHAPES)('$name, $kind: task, status and image', async ({ kind, ...s
 const ENDS: Array<[string, ShapedOptions, string]> = [
 	['has failed: the error tells the reason', { stages: ['working', 'failure'] }, REASON],
 	['has finished', {}, ''],
-	['is nowhere: the error comes after four addresses at most', { isLost: true }, TASK_ID],
+	['is nowhere: the error comes after five addresses at most', { isLost: true }, TASK_ID],
 ];
 
 test.each(
@@ -122,7 +122,7 @@ test.each(
 	expect(result.json(NODE)).toEqual(told === '' ? [expect.objectContaining(image)] : []);
 	expect(`${message} ${description}`).toContain(told);
 	expect(`${message} ${description}`).toContain(told && TASK_ID);
-	expect(new Set(gateway.polls()).size).toBeLessThanOrEqual(4);
+	expect(new Set(gateway.polls()).size).toBeLessThanOrEqual(5);
 });
 
 test('an unknown word for the status: polled until Max Wait, and the error tells it, with the ID', async () => {

@@ -1,7 +1,7 @@
 /** Every option that is a field of an image request is sent, checked, and refused where it is set twice. */
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { TaskType } from '../../../gateway/protocol/requestPlan.js';
+import type { TaskType } from '../../../gateway/protocol/taskType.js';
 import { REQUEST_OPTIONS, type RequestOption } from '../../../nodes/shared/fields/optionFields.js';
 import { startGateway } from '../../../simulator/gateway.mjs';
 import type { Host, RunResult } from '../../../harness/engine/host.mjs';

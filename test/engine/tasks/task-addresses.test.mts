@@ -124,7 +124,7 @@ test("a task that is gone does not get the images of the other kind's task with 
 	const single = await run(server.url, 'imageWait', items.slice(0, 1));
 	expect(single.json(NODE)[0]?.error).toBeUndefined();
 	expect(single.hints(NODE).map(({ message }) => message)).toContainEqual(
-		expect.stringMatching(/no edit task t7, but one of the other kind/),
+		expect.stringMatching(/no edit task t7, but one of the kind 'generation'/),
 	);
 });
 

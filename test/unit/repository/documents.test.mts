@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { withAbsoluteAddresses } from '../../../scripts/absolute-addresses.mjs';
 import { NAMES_FILE, namesFile } from '../../../scripts/names-file.mjs';
+import { outputSchemas } from '../../../scripts/output-schemas.mjs';
 import { OPTIONS_PAGE, optionsPage } from '../../../scripts/options-page.mjs';
 import { builtNodes } from './built-nodes.mjs';
 
@@ -163,6 +164,10 @@ describe('the other papers', () => {
 });
 
 describe('the output schemas', () => {
+	test('of the image nodes are as the table of their fields: after a change, "npm run docs" writes them', () => {
+		for (const [file, text] of outputSchemas(root)) expect(read(file)).toBe(text);
+	});
+
 	const schemas = sourcesIn(join(root, 'nodes'), '.json').filter((file) =>
 		file.includes('__schema__'),
 	);

@@ -21,13 +21,14 @@ describe('the addresses of a task', () => {
 		expect(calls).toEqual(['poll', 'poll', 'poll', 'poll']);
 	});
 
-	test('with an address of its own: that first, four in all', () => {
+	test('with an address of its own: that first, then all others', () => {
 		const task = { ...edit, statusUrl: '/v1/jobs/7?full=1' };
 		expect(queries(task, HOME)).toEqual([
 			'named /v1/jobs/7?full=1',
 			`usual /v1/images/edits/${LONG}`,
 			`other /v1/images/generations/${LONG}`,
 			`other /v1/images/tasks/${LONG}`,
+			`other /v1/tasks/${LONG}`,
 		]);
 		const usual = { ...edit, statusUrl: `/v1/images/edits/${LONG}` };
 		expect(queries(usual, HOME)).toEqual(queries(edit, HOME));
