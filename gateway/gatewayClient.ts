@@ -62,10 +62,15 @@ export interface Ports<Key> {
 	needsKey?: boolean;
 }
 
+interface GenerateOptions<Key> {
+	asynchronous?: boolean;
+	key: Key;
+}
+
 /** How to generate images: with the key of the payment, unless there is no journal that knows one. */
-type GenerateOptions<Key> = { asynchronous?: boolean } & ([Key] extends [undefined]
-	? { key?: undefined }
-	: { key: Key });
+type HowToGenerate<Key> = [Key] extends [undefined]
+	? [options?: Partial<GenerateOptions<Key>>]
+	: [options: GenerateOptions<Key>];
 
 const LIMITS: RunLimits = { concurrency: 10, timeoutMs: 300_000 };
 const POLL_INTERVAL_MS = 3000;
@@ -180,8 +185,8 @@ export class Gateway<Key = undefined> {
 	 * @returns the images, or the task that has to be waited for
 	 * @throws GatewayError as `pay`
 	 */
-	async generate(request: ImageRequest, options: GenerateOptions<Key>): Promise<Receipt> {
-		const { key, asynchronous }: { key?: Key; asynchronous?: boolean } = options;
+	async generate(request: ImageRequest, ...how: HowToGenerate<Key>): Promise<Receipt> {
+		const [{ key, asynchronous } = {}]: Array<Partial<GenerateOptions<Key>> | undefined> = how;
 		return await this.pay(this.order('generation', request, { asynchronous }), key as Key);
 	}
 

@@ -138,10 +138,11 @@ function tasksAnywhere(object: JsonObject): JsonObject[] {
 	if (valuesAt(object, PLACES).some(isEnvelope)) return [];
 	const isNamed = idsAt(object, ALL_IDS).length > 0;
 	const hasState = (value: unknown): boolean => statusGroup(statusOf(value)) !== 'unknown';
-	return Object.entries(object)
-		.filter(([name]) => !isAboutOther(name))
-		.map(([, value]) => value)
-		.filter(isJsonObject)
+	const isInside = ([name, value]: [string, unknown]) => isJsonObject(value) && !isAboutOther(name);
+	// Of what isn't an object, such as a text, the entries are its characters.
+	return Object.entries(isJsonObject(object) ? object : {})
+		.filter(isInside)
+		.map(([, value]) => value as JsonObject)
 		.filter((value) => hasTaskId(value) || (!isNamed && isTask(value, object) && hasState(value)));
 }
 

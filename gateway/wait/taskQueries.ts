@@ -84,6 +84,17 @@ export function folderOf({ path }: RequestPlan): string | undefined {
 export const kindAt = (path: string | undefined): TaskType | undefined =>
 	TASK_TYPES.find((kind) => TASK_PATHS[kind] === path);
 
+/** More tasks than a run has at a time: a gateway that is kept for long forgets the oldest. */
+const MOST_TASKS = 20_000;
+
+/** Adds a text to a set of limited size, as the newest one. */
+function remember(texts: Set<string>, text: string): void {
+	texts.delete(text);
+	texts.add(text);
+	const [oldest] = texts;
+	if (texts.size > MOST_TASKS && oldest !== undefined) texts.delete(oldest);
+}
+
 /** The tasks of a run: their IDs, and the paths at which they were found, by their kind. */
 export class TasksOfRun {
 	readonly ids = new Set<string>();
@@ -94,8 +105,8 @@ export class TasksOfRun {
 
 	/** Adds a task that the run polls. */
 	add(task: Task): void {
-		this.ids.add(task.taskId);
-		this.keys.add(taskKey(task));
+		remember(this.ids, task.taskId);
+		remember(this.keys, taskKey(task));
 	}
 
 	/** Whether another task of the run, of another kind and with the same ID, is at a path. */

@@ -59,8 +59,20 @@ test('a paid plan that does not go through the journal does not compile', () => 
 		expect.stringMatching(/'PaidPlan' is not assignable to parameter of type 'FreePlan'/),
 		expect.stringMatching(/'"POST"' is not assignable to type '"GET"'/),
 		expect.stringMatching(/'sendOnce' is private/),
+		expect.stringMatching(/Expected 2 arguments/),
 		expect.stringMatching(/'key' is missing/),
 	]);
+});
+
+test('without a journal, a request needs no options', () => {
+	const lines = [
+		"import { openGateway } from '../../gateway/index.js';",
+		"import { ports } from './ports.mjs';",
+		"const request = { model: 'm', prompt: 'p' };",
+		'export const receipt = await openGateway({}, ports).generate(request);',
+	];
+	writeFileSync(join(folder, 'plain.mts'), lines.join('\n'));
+	expect(errorsIn('plain.mts')).toEqual([]);
 });
 
 /** Runs an example. @returns what it prints */

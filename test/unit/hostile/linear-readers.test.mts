@@ -205,6 +205,9 @@ const OTHERS: Record<string, Shape[]> = {
 	toolChoiceField: [(text) => [{ type: 'tool', name: text }], (text) => [text]],
 	trimBy: [(text) => [text, /\s/]],
 	unchecked: [(text) => [{ model: text, prompt: text, modelParameters: { n: text, [text]: 1 } }]],
+	usualPlan: (['generation', 'edit'] as const).map((kind): Shape => {
+		return (text) => [kind, { model: text, prompt: text, extraFields: { [part(text)]: text } }];
+	}),
 	wireName: [(text) => [text, 'tool'], (text) => [text, 'property']],
 	withFullAddresses: [(text) => [[{ url: text }], home]],
 	withoutBlanks: [(text) => [turnOf(text)]],

@@ -1,4 +1,9 @@
-import { folderOf, isUnique, planTaskQueries } from '../../../gateway/wait/taskQueries.js';
+import {
+	folderOf,
+	isUnique,
+	planTaskQueries,
+	TasksOfRun,
+} from '../../../gateway/wait/taskQueries.js';
 import { pathAtGateway } from '../../../gateway/protocol/url.js';
 
 const HOME = 'https://gateway.example';
@@ -56,6 +61,19 @@ test.each<[string, 'edit' | undefined, string, boolean]>([
 	['7', undefined, '/v1/tasks', true],
 ])('the task %s of kind %s at %s is certain: %s', (taskId, taskType, path, isCertain) => {
 	expect(isUnique({ taskId, taskType }, path)).toBe(isCertain);
+});
+
+test('of a gateway that is kept, only the last tasks are remembered', () => {
+	const tasks = new TasksOfRun();
+	const add = (taskId: string) => tasks.add({ taskId, taskType: 'edit' });
+	const isKnown = (taskId: string) =>
+		tasks.isOther({ taskId, taskType: 'generation' }, '/v1/images/edits');
+	for (const taskId of ['old', 'polled']) add(taskId);
+	for (let index = 0; index < 19_999; index += 1) add(`t${index}`);
+	expect([isKnown('old'), isKnown('polled')]).toEqual([false, true]);
+	add('polled');
+	for (let index = 0; index < 1000; index += 1) add(`u${index}`);
+	expect([isKnown('polled'), isKnown('t0'), tasks.ids.size]).toEqual([true, false, 20_000]);
 });
 
 test('the path of a query without the ID', () => {
