@@ -120,10 +120,8 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		const prompts = Array.from({ length: 400 }, (_, index) => `fox ${index}`);
 		await server.runWebhook('batch', { prompts });
 		const paidAt: Array<{ at: number; paid: number }> = [];
-		while (gateway.paid < 200) {
-			paidAt.push({ at: Date.now(), paid: gateway.paid });
-			await sleep(20);
-		}
+		const note = () => paidAt.push({ at: Date.now(), paid: gateway.paid });
+		await until('200 charges', 120, () => note() > 0 && gateway.paid >= 200, 20);
 		const end = Date.now();
 		await server.restart('SIGKILL');
 		gateway.setFaults([]);
