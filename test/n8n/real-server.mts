@@ -18,6 +18,7 @@ export interface RealServer {
 export async function openRealServer(
 	version: ServerVersion,
 	options: GatewayOptions = {},
+	env: Record<string, string> = {},
 ): Promise<RealServer> {
 	const packed = await packPackage();
 	const gateway = await startGateway(options);
@@ -27,7 +28,7 @@ export async function openRealServer(
 		await gateway.close();
 	};
 	try {
-		server = await startServer({ version, package: packed.tarball });
+		server = await startServer({ version, package: packed.tarball, env });
 		const credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
 		return { packed, gateway, server, credentials, close };
 	} catch (error) {

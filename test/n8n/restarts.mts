@@ -12,7 +12,7 @@ import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import { itemsOf, type Credentials } from '../../harness/server/example-workflows.mjs';
 import { packPackage } from '../../harness/server/packed-package.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
-import type { Execution } from '../../harness/server/server.mjs';
+import { SHORT_MINUTE, type Execution } from '../../harness/server/server.mjs';
 import { until } from '../../harness/wait-until.mjs';
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
 
@@ -38,8 +38,6 @@ const CHECKS = 3;
 const IMAGES = 3;
 /** How long the requests are held at the longest: the faults' end releases them. */
 const HELD_MS = 100_000;
-/** n8n looks for due executions this often, instead of once a minute. */
-const MINUTE_MS = 5000;
 /** How long requests are still held once something has begun to end. */
 const RELEASED_AFTER_MS = 4000;
 const SETTLED_WITHIN_MS = 240_000;
@@ -277,7 +275,7 @@ async function main(args: string[]): Promise<void> {
 	const { tarball } = await packPackage();
 	const gateway = await startGateway({ taskSeconds: [2, 4], imageSize: 64 });
 	const env = {
-		MEDIA_GATEWAY_MINUTE_MS: String(MINUTE_MS),
+		...SHORT_MINUTE,
 		QUEUE_BULL_REDIS_TIMEOUT_THRESHOLD: '60000',
 		// Minutes: the shortest that n8n has.
 		N8N_EXECUTIONS_QUEUE_RECOVERY_INTERVAL: '1',

@@ -2,11 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Gateway } from '../../simulator/gateway.mjs';
 import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
-import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import {
+	SHORT_MINUTE,
+	type Execution,
+	type Json,
+	type N8nServer,
+} from '../../harness/server/server.mjs';
 import { until } from '../../harness/wait-until.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
-/** Long enough for several of n8n's rounds, of a minute each, and for its restarts. */
+/** Long enough for several crashes and restarts. */
 jest.setTimeout(600_000);
 
 const options = { surviveRestarts: true };
@@ -18,7 +23,7 @@ describe('waiting that survives a crash, on n8n 2', () => {
 	let credentials: Json;
 
 	beforeAll(async () => {
-		real = await openRealServer('2', { imageSize: 32 });
+		real = await openRealServer('2', { imageSize: 32 }, SHORT_MINUTE);
 		({ server, gateway, credentials } = real);
 	});
 
@@ -115,10 +120,8 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		const prompts = Array.from({ length: 400 }, (_, index) => `fox ${index}`);
 		await server.runWebhook('batch', { prompts });
 		const paidAt: Array<{ at: number; paid: number }> = [];
-		while (gateway.paid < 200) {
-			paidAt.push({ at: Date.now(), paid: gateway.paid });
-			await sleep(20);
-		}
+		const note = () => paidAt.push({ at: Date.now(), paid: gateway.paid });
+		await until('200 charges', 120, () => note() > 0 && gateway.paid >= 200, 20);
 		const end = Date.now();
 		await server.restart('SIGKILL');
 		gateway.setFaults([]);
