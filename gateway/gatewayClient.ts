@@ -16,17 +16,16 @@ import { orderOf, type Order } from './protocol/imageOrder';
 import { addressesSent, type ImageRequest, type PaidPlan } from './protocol/requestPlan';
 import type { TaskType } from './protocol/taskType';
 import type { GoodResponse } from './protocol/outcome';
-import { RunEnded } from './protocol/runEnded';
+import { RunEnded, Requests } from './wire/inFlight';
 import { readPaidResponse, type Receipt } from './responses/paidResponse';
 import { withFullAddresses, type Task, type TaskState } from './responses/task';
-import { lookAtTask } from './wait/lookAtTask';
+import { getTaskStatus } from './wait/getTaskStatus';
 import { TasksOfRun } from './wait/taskQueries';
 import { TaskWaiter, type TaskEnd, type WaitFor } from './wait/taskWaiter';
-import type { WaitContext } from './wait/waitContext';
+import type { WaitContext } from './wait/pollTask';
 import { attemptLine } from './wire/attemptLine';
-import { Requests } from './wire/inFlight';
-import type { RunLimits } from './wire/runLimits';
 import {
+	type RunLimits,
 	createSendOnce,
 	type Attempt,
 	type SendOnce,
@@ -48,14 +47,14 @@ export interface Ports<Key> {
 	/** The approximate time between two status checks of a task, in milliseconds; 3000 by default. */
 	pollIntervalMs?: number;
 	/** Shows a message to a person who watches. */
-	tell?: (message: string) => void;
+	onProgress?: (message: string) => void;
 	/** Filled with what a person should know once the run is over. */
 	hints?: Set<string>;
 	/**
 	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
 	 * check that was refused for it.
 	 */
-	onRepeat?: () => void;
+	onRateLimited?: () => void;
 	/** Gets a line for a log about each attempt to send a request: never the key, a query or a body. */
 	log?: (line: string) => void;
 	/** False for a client that only reads the public model list. */
@@ -90,7 +89,7 @@ export class Gateway<Key = undefined> {
 	readonly models: ModelLists;
 
 	/** The digest of a value; a large one is read in turns. */
-	readonly digest = createDigest(async () => await this.turn());
+	readonly digest = createDigest(async () => await this.yieldToOthers());
 
 	private readonly limits: RunLimits;
 
@@ -124,7 +123,12 @@ export class Gateway<Key = undefined> {
 		readonly account: Account,
 		private readonly ports: Ports<Key>,
 	) {
-		const { onRepeat, needsKey = true, tell = () => undefined, hints = new Set() } = ports;
+		const {
+			onRateLimited,
+			needsKey = true,
+			onProgress = () => undefined,
+			hints = new Set(),
+		} = ports;
 		this.limits = { ...LIMITS, ...withoutUndefined({ ...ports.limits }) };
 		const clock = (this.clock = new StoppableClock(ports.sleep));
 		const { limits } = this;
@@ -133,11 +137,11 @@ export class Gateway<Key = undefined> {
 		const wallClock = (): number => Date.now();
 		const { sendOnce } = this;
 		const gatewayUrl = account.baseUrl;
-		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRepeat });
+		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRateLimited });
 		const { client } = this;
 		this.tasks = new TasksOfRun();
-		const shown = (message: string): void => tell(account.withoutKey(message));
-		this.waiting = { account, clock, client, limits, tell: shown, hints };
+		const shown = (message: string): void => onProgress(account.withoutKey(message));
+		this.waiting = { account, clock, client, limits, onProgress: shown, hints };
 		this.models = new ModelLists({ account, clock, client, limiter, limits, sendOnce });
 		this.stopped = this.untilStopped();
 	}
@@ -221,7 +225,7 @@ export class Gateway<Key = undefined> {
 	 * Tells which tasks will be waited for, or looked at, where they aren't paid for in this run. Finished
 	 * ones count among them.
 	 */
-	expect(tasks: Task[], open = tasks.length): void {
+	announce(tasks: Task[], open = tasks.length): void {
 		this.announced += open;
 		for (const task of tasks) this.tasks.add(task);
 	}
@@ -270,8 +274,8 @@ export class Gateway<Key = undefined> {
 	}
 
 	/** The state of a task, finished or not. @throws GatewayError with the task's ID */
-	async look(task: Task): Promise<TaskState> {
-		return await this.leaving(lookAtTask(this.waiting, task, this.tasks));
+	async getStatus(task: Task): Promise<TaskState> {
+		return await this.leaving(getTaskStatus(this.waiting, task, this.tasks));
 	}
 
 	/** Downloads an image from any host, without the key. @throws GatewayError with its address */
@@ -283,7 +287,7 @@ export class Gateway<Key = undefined> {
 	}
 
 	/** Lets other work of the process go first. @throws RunEnded once the run is closed */
-	async turn(): Promise<void> {
+	async yieldToOthers(): Promise<void> {
 		await this.clock.sleep(0);
 	}
 

@@ -11,8 +11,13 @@ import { isGood, isSuccess, type HttpResponse, type Outcome } from './protocol/o
 import { planDownload } from './protocol/requestPlan';
 import { absoluteAddress } from './protocol/url';
 import { bound, peek, readBody, TooLargeError, type ResponseBody } from './wire/responseBody';
-import { LARGEST_IMAGE_BYTES, type RunLimits } from './wire/runLimits';
-import { plainHeaders, type SendOnce, type SendOnceOverrides } from './wire/sendOnce';
+import {
+	LARGEST_IMAGE_BYTES,
+	type RunLimits,
+	plainHeaders,
+	type SendOnce,
+	type SendOnceOverrides,
+} from './wire/sendOnce';
 import type { WireResponse } from './wire/transport';
 import { isByteStream, type ByteStream } from '../util/byteStream';
 

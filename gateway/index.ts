@@ -22,11 +22,11 @@ export {
 } from './protocol/requestPlan';
 export type { GoodResponse } from './protocol/outcome';
 export { TASK_TYPES, type TaskType } from './protocol/taskType';
-export { RunEnded } from './protocol/runEnded';
+export { RunEnded } from './wire/inFlight';
 export { statusGroup } from './protocol/status';
 export { readBilling, type Receipt } from './responses/paidResponse';
 export type { ResultFile } from './responses/responseFields';
 export { isInline, type Task, taskKey, taskName, type TaskState } from './responses/task';
 export type { FinishedTask, TaskEnd, WaitFor } from './wait/taskWaiter';
-export type { RunLimits } from './wire/runLimits';
+export type { RunLimits } from './wire/sendOnce';
 export type { Transport, WireBody, WireResponse } from './wire/transport';

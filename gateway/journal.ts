@@ -29,7 +29,7 @@ export interface Journal<Key, R = Receipt> {
 	 * process, and another one for another payment. Asked only where the gateway takes such keys; undefined
 	 * if the request isn't the one that may have been charged.
 	 */
-	reference?(key: Key): string | undefined;
+	idempotencyKey?(key: Key): string | undefined;
 	/** An attempt has ended; after `no`, another one may begin. */
 	settle(key: Key, end: Settled<R>): void;
 }

@@ -21,8 +21,7 @@ import {
 	type GoodResponse,
 } from './protocol/outcome';
 import type { PaidPlan } from './protocol/requestPlan';
-import { RunEnded } from './protocol/runEnded';
-import type { Requests } from './wire/inFlight';
+import { RunEnded, type Requests } from './wire/inFlight';
 import type { SendOnce } from './wire/sendOnce';
 
 /** What sends a paid request: the client of a run, and how it makes an attempt. */
@@ -73,9 +72,9 @@ async function payOnce<Key, R>(
 ): Promise<R> {
 	const before = journal.find(key);
 	if (before?.charged === 'yes') return before.receipt;
-	const reference = idempotencyHeader === '' ? undefined : journal.reference?.(key);
-	if (before !== undefined && reference === undefined) throw unknownOutcome(before.problem);
-	const plan = withIdempotencyKey(given, idempotencyHeader, reference);
+	const idempotencyKey = idempotencyHeader === '' ? undefined : journal.idempotencyKey?.(key);
+	if (before !== undefined && idempotencyKey === undefined) throw unknownOutcome(before.problem);
+	const plan = withIdempotencyKey(given, idempotencyHeader, idempotencyKey);
 	/** The problem of an earlier attempt that may have been charged, whatever becomes of the later ones. */
 	let unclear: Problem | undefined = before?.problem;
 	let isInProgress = false;

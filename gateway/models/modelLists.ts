@@ -5,13 +5,12 @@ import type { Client, Sent } from '../pace/client';
 import type { RateLimiter } from '../pace/rateLimiter';
 import { leavingError, type Account } from '../protocol/account';
 import { KEY_IN_OWN_HEADER } from '../protocol/auth';
-import type { Clock } from '../protocol/clock';
+import type { Clock } from '../pace/stoppableClock';
 import { GatewayError } from '../protocol/gatewayError';
 import type { HttpResponse, Outcome } from '../protocol/outcome';
 import { planUrl, type FreePlan } from '../protocol/requestPlan';
 import { saysFailure } from '../responses/errorBody';
-import type { RunLimits } from '../wire/runLimits';
-import type { SendOnce } from '../wire/sendOnce';
+import type { RunLimits, SendOnce } from '../wire/sendOnce';
 import { countOf, MOST_PAGES, planNextPage, totalOf } from './listPages';
 import { planModelNames, readModelNames } from './modelNames';
 import {
@@ -125,21 +124,21 @@ export class ModelLists {
 	 * @param timeoutMs of all pages together, in milliseconds; the list is cut then
 	 * @throws GatewayError
 	 */
-	async quick(list: ListName, timeoutMs = QUICK_TIMEOUT_MS): Promise<ModelList> {
+	async readOnce(list: ListName, timeoutMs = QUICK_TIMEOUT_MS): Promise<ModelList> {
 		return await requestRecords(this.context.account, list, this.inOneAttempt(timeoutMs));
 	}
 
 	/** Requests a list with retries, to its end or until there is enough. @throws GatewayError */
-	async patient(list: ListName, isEnough?: IsEnough): Promise<ModelList> {
+	async readWithRetries(list: ListName, isEnough?: IsEnough): Promise<ModelList> {
 		return await requestRecords(this.context.account, list, this.withRetries, isEnough);
 	}
 
 	/**
-	 * Requests one model of a media list that is cut off, as `quick` does.
+	 * Requests one model of a media list that is cut off, as `readOnce` does.
 	 *
 	 * @returns undefined if the gateway doesn't have it, or doesn't say
 	 */
-	async quickModel(model: string): Promise<ModelRecord | undefined> {
+	async readModelOnce(model: string): Promise<ModelRecord | undefined> {
 		try {
 			this.single ??= this.inOneAttempt(QUICK_TIMEOUT_MS);
 			const { json } = await this.single(planModel(model));

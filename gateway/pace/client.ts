@@ -1,4 +1,4 @@
-import type { Clock } from '../protocol/clock';
+import type { Clock } from './stoppableClock';
 import { errorFor } from '../errors/errorMessages';
 import { isGood, isOverloaded, type GoodResponse, type Outcome } from '../protocol/outcome';
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
@@ -24,7 +24,7 @@ interface ClientOptions {
 	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
 	 * check that was refused for it.
 	 */
-	onRepeat?: () => void;
+	onRateLimited?: () => void;
 }
 
 /** The outcome of a plan after all its attempts. */
@@ -102,7 +102,7 @@ export class Client {
 		let isSent = false;
 		const noted: SendOnce = async (...args) => {
 			isSent = true;
-			return await this.refusals.note(plan, attempt(...args));
+			return await this.refusals.count(plan, attempt(...args));
 		};
 		let refusal: Outcome | undefined;
 		const isWanted = (): boolean =>
@@ -119,7 +119,7 @@ export class Client {
 		sendOnce = this.options.sendOnce,
 		isWanted?: () => boolean,
 	): Promise<Sent> {
-		const { clock, onRepeat, wallClock } = this.options;
+		const { clock, onRateLimited, wallClock } = this.options;
 		const lane = this.laneOf(plan);
 		let rateRefusals = 0;
 		let quotaRefusals = 0;
@@ -145,7 +145,7 @@ export class Client {
 				nowMs: wallClock(),
 			});
 			if (!decision.again || this.isTooLong(decision.afterMs, until)) return last;
-			if (isRateLimited(outcome, plan) && plan.call !== 'poll') onRepeat?.();
+			if (isRateLimited(outcome, plan) && plan.call !== 'poll') onRateLimited?.();
 			// After a rate limit refusal by the gateway, the rate limiter makes the pause.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}
@@ -162,7 +162,7 @@ export class Client {
 		const hasTime = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
 		const send = async (started: StartedRequest): Promise<Outcome> => {
 			const outcome = await sendOnce(plan, timeoutMs);
-			this.note(plan, outcome, started, lane, until);
+			this.countPauses(plan, outcome, started, lane, until);
 			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome, plan);
 			return outcome;
 		};
@@ -186,14 +186,14 @@ export class Client {
 	}
 
 	/** Records what an outcome says about the gateway's rate limit. */
-	private note(
+	private countPauses(
 		plan: RequestPlan,
 		outcome: Outcome,
 		started: StartedRequest,
 		{ rate }: Lane,
 		until: number,
 	): void {
-		const { clock, onRepeat, wallClock } = this.options;
+		const { clock, onRateLimited, wallClock } = this.options;
 		// An image may be on any host, whose responses say nothing about the gateway.
 		if (plan.call === 'download') return;
 		if (outcome.kind !== 'response') return;
@@ -203,7 +203,7 @@ export class Client {
 			return;
 		}
 		// Polls count here and not in `requestWithRetries`, because the poller sends its polls by `attempt`.
-		if (plan.call === 'poll') onRepeat?.();
+		if (plan.call === 'poll') onRateLimited?.();
 		const pauseMs = requestedPauseMs(outcome, wallClock()) ?? 0;
 		// A pause that is too long to be waited for is that of this request alone.
 		if (!this.isTooLong(pauseMs, until)) rate.refused(started, pauseMs, clock);

@@ -1,4 +1,4 @@
-import type { Clock } from '../protocol/clock';
+import type { Clock } from './stoppableClock';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { OwnRate } from './ownRate';
 import { SharedRate, type StartedRequest, type WaitingLane } from './sharedRate';

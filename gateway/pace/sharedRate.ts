@@ -1,4 +1,4 @@
-import type { Clock } from '../protocol/clock';
+import type { Clock } from './stoppableClock';
 import { INITIAL_WINDOW, SendRate } from './sendRate';
 
 /** A request in flight, with the state of its rate at its start. */

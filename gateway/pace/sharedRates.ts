@@ -1,8 +1,8 @@
 import { digestOf } from '../../util/digest';
 import { LruMap } from '../../util/lruMap';
 import type { Account } from '../protocol/account';
-import type { Clock } from '../protocol/clock';
-import type { RunLimits } from '../wire/runLimits';
+import type { Clock } from './stoppableClock';
+import type { RunLimits } from '../wire/sendOnce';
 import { RateLimiter } from './rateLimiter';
 import { SharedRate } from './sharedRate';
 

@@ -29,7 +29,7 @@ export class SharedRefusals {
 	}
 
 	/** Notes what a request comes to. One that is no item's is of an agent, which may ask again later. */
-	async note(plan: PaidPlan, sending: Promise<Outcome>): Promise<Outcome> {
+	async count(plan: PaidPlan, sending: Promise<Outcome>): Promise<Outcome> {
 		this.pending += 1;
 		const outcome = await sending.finally(() => void (this.pending -= 1));
 		if (plan.item === undefined || outcome.kind === 'fault') return outcome;

@@ -1,4 +1,12 @@
-import type { Clock } from '../protocol/clock';
+/** Time and random numbers, passed in so that tests control them. */
+export interface Clock {
+	/** Milliseconds since an arbitrary start. */
+	now(): number;
+	/** Resolves after a number of milliseconds; rejects when the run is stopped. */
+	sleep(ms: number): Promise<void>;
+	/** A random number from 0 to below 1. */
+	random(): number;
+}
 
 /** Resolves after a number of milliseconds, or at once when the signal is aborted. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;

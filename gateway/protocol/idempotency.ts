@@ -7,11 +7,15 @@ import type { PaidPlan } from './requestPlan';
  * digits, which the strictest gateways take.
  *
  * @param name of the header that the gateway takes
- * @param reference what the payment is known by
+ * @param idempotencyKey what the payment is known by
  */
-export function withIdempotencyKey(plan: PaidPlan, name: string, reference?: string): PaidPlan {
-	if (reference === undefined) return plan;
-	const headers = { ...plan.headers, [name]: digestOf(reference) };
+export function withIdempotencyKey(
+	plan: PaidPlan,
+	name: string,
+	idempotencyKey?: string,
+): PaidPlan {
+	if (idempotencyKey === undefined) return plan;
+	const headers = { ...plan.headers, [name]: digestOf(idempotencyKey) };
 	return { ...plan, headers, isIdempotent: true };
 }
 

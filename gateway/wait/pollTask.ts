@@ -1,3 +1,7 @@
+import type { Client } from '../pace/client';
+import type { Account } from '../protocol/account';
+import type { Clock } from '../pace/stoppableClock';
+import type { RunLimits } from '../wire/sendOnce';
 import { errorFor } from '../errors/errorMessages';
 import { lostTaskError, taskError } from '../errors/taskErrors';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
@@ -31,8 +35,19 @@ import {
 import { GatewayError, withDetails, type Problem } from '../protocol/gatewayError';
 import { numberOf, type JsonObject } from '../../util/json';
 import { excerpt, quote } from '../../util/text';
-import type { WaitContext } from './waitContext';
 import { pathAtGateway } from '../protocol/url';
+
+/** What all status checks of a run share. */
+export interface WaitContext {
+	account: Pick<Account, 'baseUrl' | 'key'>;
+	clock: Clock;
+	client: Pick<Client, 'attempt' | 'pausesInARow'>;
+	limits: Pick<RunLimits, 'timeoutMs'>;
+	/** Shows a message to a person who watches the run. */
+	onProgress: (message: string) => void;
+	/** What a person should know once the run is over. */
+	hints: Set<string>;
+}
 
 /**
  * A task that is polled, and what earlier polls have shown; its type is filled in once it is known.
@@ -92,7 +107,7 @@ export async function pollTask(
 		const outcome = withInnerCode(await send(query.plan), task);
 		const result = readResult(query.plan, outcome, task, tasks.ids);
 		if (result.kind === 'state' && isAboutTask(query, result.state)) {
-			tasks.note(task, folderOf(query.plan));
+			tasks.foundAt(task, folderOf(query.plan));
 			hintOtherKind(hints, task, folderOf(query.plan));
 			const whole = await withResult(result, query.plan, account.baseUrl, send);
 			if (noteOutage(whole, task, sentAt)) return whole;

@@ -1,4 +1,4 @@
-import type { Clock } from '../protocol/clock';
+import type { Clock } from '../pace/stoppableClock';
 import type { GatewayError } from '../protocol/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskState } from '../responses/task';

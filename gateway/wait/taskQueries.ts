@@ -117,7 +117,7 @@ export class TasksOfRun {
 	}
 
 	/** Records where a task was found, if that tells where the next one of its kind is. */
-	note(task: Task, path: string | undefined): void {
+	foundAt(task: Task, path: string | undefined): void {
 		if (path !== undefined && isUnique(task, path)) this.paths.set(task.taskType, path);
 	}
 }

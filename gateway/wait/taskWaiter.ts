@@ -14,8 +14,8 @@ import {
 	type OpenResult,
 	type PolledTask,
 	type SendQuery,
+	type WaitContext,
 } from './pollTask';
-import type { WaitContext } from './waitContext';
 
 /** A wait for a task. A plain value, which can be stored and continued later. */
 export interface WaitFor {
@@ -198,7 +198,7 @@ export class TaskWaiter {
 
 	/** @throws GatewayError with the ID of the task, if another poll would not change it */
 	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<OpenResult> {
-		const { client, clock, limits, tell } = this.context;
+		const { client, clock, limits, onProgress } = this.context;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
 		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
 		const result = await pollTask(this.context, task, this.tasks, send);
@@ -207,7 +207,7 @@ export class TaskWaiter {
 			this.toldAt = clock.now();
 			const { waiting, tasks } = this;
 			const open = `${waiting.size} of ${tasks.ids.size} tasks still open`;
-			tell(`${open}; the last status check failed: ${result.error.message}`);
+			onProgress(`${open}; the last status check failed: ${result.error.message}`);
 		}
 		return result;
 	}

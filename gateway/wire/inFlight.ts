@@ -1,8 +1,21 @@
+import type { Charged } from '../protocol/charged';
 import { chargedAfter, type FaultOutcome, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
-import { RunEnded } from '../protocol/runEnded';
 
 const TIMED_OUT = new Error('Timed out');
+
+/** The rejection of everything that waits when a run ends early. Users of the nodes never see it. */
+export class RunEnded extends Error {
+	override name = 'RunEnded';
+
+	/** @param charged whether the payment that has ended with the run may have been charged */
+	constructor(
+		message: string,
+		readonly charged: Charged = 'no',
+	) {
+		super(message);
+	}
+}
 
 /** In milliseconds: a stream that is never silent ends as well. */
 const LONGEST_STREAM_MS = 3_600_000;

@@ -12,9 +12,24 @@ import type { Requests } from './inFlight';
 import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
 import { redirectUrl } from './redirect';
 import { beginningOf, readBody, type Reading, type ResponseBody } from './responseBody';
-import { LARGEST_IMAGE_BYTES, type RunLimits } from './runLimits';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
 import { isByteStream } from '../../util/byteStream';
+
+/** More than any image has, and less than the longest text of JavaScript. */
+export const LARGEST_IMAGE_BYTES = 500 * MB;
+
+/** Limits of a run, for all its items together. */
+export interface RunLimits {
+	concurrency: number;
+	requestsPerSecond?: number;
+	/** The timeout of one request. */
+	timeoutMs: number;
+	/**
+	 * The largest image to download, and the longest response that may contain images;
+	 * `LARGEST_IMAGE_BYTES` if undefined.
+	 */
+	maxResponseBytes?: number;
+}
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
 export type SendOnce = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;

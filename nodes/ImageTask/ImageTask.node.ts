@@ -1,11 +1,11 @@
-import type {
-	IDataObject,
-	IExecuteFunctions,
-	INodeExecutionData,
-	INodeType,
-	INodeTypeDescription,
+import {
+	type IDataObject,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+	type INodeType,
+	type INodeTypeDescription,
+	NodeConnectionTypes,
 } from 'n8n-workflow';
-import { NodeConnectionTypes } from 'n8n-workflow';
 import { withoutUndefined } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
 import { taskError, taskKey, type TaskState } from '../../gateway';
@@ -13,17 +13,16 @@ import { laterBill } from '../../util/bill';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
-import { withInputFieldsOfFailed, type ImageTarget } from '../shared/images/imageItems';
-import type { KnownItems } from '../shared/run/knownItems';
-import { isFailed } from '../shared/run/nodeErrors';
+import { withInputFieldsOfFailed, type OutputSettings } from '../shared/images/imageItems';
+import type { ItemReport, RequestFacts } from '../shared/errors/itemReport';
+import { isFailed } from '../shared/errors/nodeErrors';
 import { runItems } from '../shared/run/itemRunner';
 import { runNode } from '../shared/run/runNode';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
-import type { RequestFacts } from '../shared/run/requestFacts';
 import { withUniqueFileNames } from '../shared/run/summary';
-import { knownTaskItems, readTask, taskItem } from '../shared/tasks/taskReference';
+import { reportOfTasks, readTask, taskItem } from '../shared/tasks/taskReference';
 import { finishedItems } from '../shared/tasks/waitForTasks';
 
 export class ImageTask implements INodeType {
@@ -65,14 +64,14 @@ export class ImageTask implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		const items = knownTaskItems(this);
+		const items = reportOfTasks(this);
 		return await runNode(this, async () => await queryTasks(this, items), items);
 	}
 }
 
 async function queryTasks(
 	context: IExecuteFunctions,
-	knownItems: KnownItems,
+	knownItems: ItemReport,
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	const run = await openRun(context, readLimits(first));
@@ -83,20 +82,20 @@ async function queryTasks(
 		 */
 		const queries = new Map<string, { itemsLeft: number; state?: Promise<TaskState> }>();
 		const items = await runItems(run, context.getInputData().length, {
-			known: knownItems,
+			itemReport: knownItems,
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
-				const { task, facts, target } = readTask(item);
-				run.gateway.expect([task]);
+				const { task, facts, outputSettings } = readTask(item);
+				run.gateway.announce([task]);
 				const key = taskKey(task);
 				const query = queries.get(key) ?? { itemsLeft: 0 };
 				queries.set(key, query);
 				query.itemsLeft += 1;
 				return async () => {
-					const state = (query.state ??= run.gateway.look(task));
+					const state = (query.state ??= run.gateway.getStatus(task));
 					query.itemsLeft -= 1;
 					if (query.itemsLeft === 0) query.state = undefined;
-					return [await stateItem(run, await state, facts, target)];
+					return [await stateItem(run, await state, facts, outputSettings)];
 				};
 			},
 		});
@@ -118,15 +117,15 @@ async function stateItem(
 	run: Run,
 	state: TaskState,
 	facts: RequestFacts,
-	target: ImageTarget,
+	outputSettings: OutputSettings,
 ): Promise<INodeExecutionData> {
 	const { statusUrl, group, response } = state;
 	const succeeded = group === 'success';
 	const error = taskError(state);
 	if (succeeded && error !== undefined) throw error;
 	const item = succeeded
-		? await finishedItem(run, state, facts, target)
-		: taskItem({ task: state, facts: { ...facts, ...laterBill(state, facts) }, target });
+		? await finishedItem(run, state, facts, outputSettings)
+		: taskItem({ task: state, facts: { ...facts, ...laterBill(state, facts) }, outputSettings });
 	if (isFailed(item)) return item;
 	const ofTask = withoutUndefined({
 		statusUrl,
@@ -145,9 +144,9 @@ async function finishedItem(
 	run: Run,
 	state: TaskState,
 	facts: RequestFacts,
-	target: ImageTarget,
+	outputSettings: OutputSettings,
 ): Promise<INodeExecutionData> {
-	const inOne = { ...target, isOneItem: true };
-	const [item] = await finishedItems(run, state, { facts, target: inOne });
+	const inOne = { ...outputSettings, isOneItem: true };
+	const [item] = await finishedItems(run, state, { facts, outputSettings: inOne });
 	return item as INodeExecutionData;
 }

@@ -1,24 +1,24 @@
-import type {
-	IExecuteFunctions,
-	INodeExecutionData,
-	INodeType,
-	INodeTypeDescription,
+import {
+	type IExecuteFunctions,
+	type INodeExecutionData,
+	type INodeType,
+	type INodeTypeDescription,
+	NodeConnectionTypes,
 } from 'n8n-workflow';
-import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionAsField, optionsField } from '../shared/fields/optionFields';
 import { withInputFieldsOfFailed } from '../shared/images/imageItems';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameters/optionValues';
-import type { KnownItems } from '../shared/run/knownItems';
+import type { ItemReport } from '../shared/errors/itemReport';
 import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
 import { readIsStored, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
-import { knownTaskItems } from '../shared/tasks/taskReference';
+import { reportOfTasks } from '../shared/tasks/taskReference';
 import { readWaitOfItem, waitForTasks } from '../shared/tasks/waitForTasks';
 
 export class ImageWait implements INodeType {
@@ -101,14 +101,14 @@ export class ImageWait implements INodeType {
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		const step = stepOf(this.getNodeParameter('step', 0, 'wait'));
 		if (step !== undefined) return await step(this);
-		const known = knownTaskItems(this);
-		return await runNode(this, async () => await waitForImages(this, known), known);
+		const itemReport = reportOfTasks(this);
+		return await runNode(this, async () => await waitForImages(this, itemReport), itemReport);
 	}
 }
 
 async function waitForImages(
 	context: IExecuteFunctions,
-	known: KnownItems,
+	itemReport: ItemReport,
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	const isStored = readIsStored(context, first);
@@ -119,7 +119,7 @@ async function waitForImages(
 	const read = (itemIndex: number) => readWaitOfItem(new ItemParameters(context, itemIndex));
 	try {
 		const count = context.getInputData().length;
-		const options = { toOutput, isStored, known };
+		const options = { toOutput, isStored, itemReport };
 		const entries = await waitForTasks(run, count, read, options);
 		addHints(context, run.hints);
 		const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: [] };

@@ -25,7 +25,7 @@ import {
 import { optionsField } from '../shared/fields/optionFields';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { searchModelsFor } from '../shared/models/modelChoice';
-import { attempt } from '../shared/parameters/attempt';
+import { orUndefined } from '../shared/parameters/orUndefined';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -139,7 +139,9 @@ const MOST_LOOKED_AT = 50;
 /** Whether an expression names another model for another item. */
 function hasOtherModels(context: IExecuteFunctions): boolean {
 	const modelOf = (_: unknown, itemIndex: number): string | undefined =>
-		attempt(() => new ItemParameters(context, itemIndex).optionalText('model', 'Model')?.trim());
+		orUndefined(() =>
+			new ItemParameters(context, itemIndex).optionalText('model', 'Model')?.trim(),
+		);
 	const models = Array.from({ length: MOST_LOOKED_AT }, modelOf);
 	return new Set(models.filter((model) => model !== undefined)).size > 1;
 }

@@ -21,7 +21,7 @@ import {
 	type WireNames,
 	withOwnNames,
 } from '../../gateway/messages';
-import { nodeError } from '../shared/run/nodeErrors';
+import { nodeError } from '../shared/errors/nodeErrors';
 import type { Run } from '../shared/run/runContext';
 import type { OnBill } from './callLog';
 

@@ -58,7 +58,7 @@ async function anyRecords(
 	run: Run,
 	isEnough?: (models: ModelRecord[]) => boolean,
 ): Promise<ModelRecord[]> {
-	const list = await run.gateway.models.patient('any', isEnough);
+	const list = await run.gateway.models.readWithRetries('any', isEnough);
 	if (list.models[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
 	if (list.isCut) run.hints.add(LIST_IS_CUT);
 	return list.models;
@@ -71,7 +71,7 @@ async function anyRecords(
  */
 async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[]> {
 	if (!run.gateway.account.hasKey || listed[0]?.isNameOnly) return [];
-	const asked = run.gateway.models.quick('names').then(({ models }) => models);
+	const asked = run.gateway.models.readOnce('names').then(({ models }) => models);
 	const names = await asked.catch(async (error: unknown): Promise<ModelRecord[]> => {
 		if (!(error instanceof GatewayError)) throw error as Error;
 		const { httpCode = 0 } = error.problem;

@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { searchModelsFor } from '../shared/models/modelChoice';
-import { tolerant } from '../shared/parameters/attempt';
+import { tolerant } from '../shared/parameters/orUndefined';
 import type { PaidMessage } from '../shared/payments/payment';
 import { runPayingNode } from '../shared/payments/payingNode';
 import { testMediaGateway } from '../shared/transport/credentialTest';

@@ -1,5 +1,9 @@
-import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { deepCopy } from 'n8n-workflow';
+import {
+	type IDataObject,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+	deepCopy,
+} from 'n8n-workflow';
 import { type GoodResponse, type PaidPlan, readBilling } from '../../gateway';
 import {
 	hintsOf,
@@ -12,14 +16,14 @@ import {
 	withoutFiles,
 } from '../../gateway/messages';
 import { readRequestFacts } from '../shared/create/imageRequest';
-import { attempt } from '../shared/parameters/attempt';
+import { orUndefined } from '../shared/parameters/orUndefined';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { describeSentAgain, type PaidMessage, type Payment } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
-import { failedItems } from '../shared/run/nodeErrors';
-import type { RequestFacts } from '../shared/run/requestFacts';
+import { failedItems } from '../shared/errors/nodeErrors';
+import type { RequestFacts } from '../shared/errors/itemReport';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { readMessageFiles } from './messageImages';
@@ -39,7 +43,7 @@ interface MessageBatch {
 /** What an item does once all items are prepared. */
 interface MessageJob {
 	itemIndex: number;
-	target: MessageTarget;
+	outputSettings: MessageTarget;
 	payment: { order: MessageOrder } | { earlier: Payment };
 }
 
@@ -56,7 +60,7 @@ const LEFT_OUT =
 
 /** What an item would send, as far as it can be read, for its error. */
 export function readMessageFacts(item: ItemParameters): RequestFacts {
-	const draft = attempt(() => readMessageDraft(item));
+	const draft = orUndefined(() => readMessageDraft(item));
 	if (draft === undefined) return readRequestFacts(item);
 	return { model: draft.settings.model, prompt: promptIn(draft) };
 }
@@ -70,7 +74,7 @@ export async function sendMessages(
 	const batch: MessageBatch = { run, paymentLog, bills: [] };
 	try {
 		const items = await runItems(run, context.getInputData().length, {
-			known: paymentLog.known,
+			itemReport: paymentLog.itemReport,
 			prepare: async (itemIndex) => {
 				const job = await prepareMessage(batch, new ItemParameters(context, itemIndex));
 				return async () => await executeMessage(batch, job);
@@ -92,7 +96,7 @@ export async function sendMessages(
 		addHints(context, run.hints);
 		const counts = {
 			rateLimitedRequests: run.rateLimitedRequests(),
-			reused: paymentLog.known.reused(),
+			reused: paymentLog.itemReport.reused(),
 		};
 		const cost = describeBills(sumOfBills(batch.bills));
 		const done = [
@@ -101,7 +105,7 @@ export async function sendMessages(
 			...describeItems(items, counts),
 		];
 		tellUser(context, lineOf(done), 'info');
-		paymentLog.known.markReturned(failedItems(items));
+		paymentLog.itemReport.markReturned(failedItems(items));
 		return [items.flat()];
 	} finally {
 		run.gateway.end();
@@ -115,12 +119,12 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const { itemIndex } = item;
 	const { assignment } = paymentLog;
 	const identity = await assignment.identify(itemIndex, gateway.account.id, gateway.digest);
-	const target = readMessageTarget(item);
+	const outputSettings = readMessageTarget(item);
 	const earlier = assignment.ownEarlier(identity);
-	if (earlier !== undefined) return { itemIndex, target, payment: { earlier } };
+	if (earlier !== undefined) return { itemIndex, outputSettings, payment: { earlier } };
 	const draft = readMessageDraft(item);
 	const facts = { model: draft.settings.model, prompt: promptIn(draft) };
-	assignment.note(itemIndex, facts);
+	assignment.setFacts(itemIndex, facts);
 	const hasFiles = readInputKind(item) === 'image';
 	const files = hasFiles ? await readMessageFiles(item, run) : [];
 	if (hasFiles && files.length === 0 && promptOf(draft.added) === undefined) {
@@ -137,20 +141,20 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	assignment.identifyRequest(identity, await gateway.requestDigest(plan));
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	const turns = withoutFiles(request.messages, fileOf);
-	return { itemIndex, target, payment: { order: { plan, turns, facts } } };
+	return { itemIndex, outputSettings, payment: { order: { plan, turns, facts } } };
 }
 
 /** Does the job of an item. @returns its output item */
 async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INodeExecutionData[]> {
 	const { run } = batch;
-	const { itemIndex, target } = job;
+	const { itemIndex, outputSettings } = job;
 	const paid = await payForMessage(batch, job);
 	// Those of the payment: the conversation of this try may differ.
 	const { message, turns } = paid;
 	const hint = responseHint(message);
 	if (hint !== undefined) run.hints.add(hint);
 	const about = { forTool: run.isTool, bill: laterBill(paid, {}) };
-	const json = messageOutput(message, turns, target, about);
+	const json = messageOutput(message, turns, outputSettings, about);
 	// A copy, because the turns belong to the input and the response to the record of payments.
 	return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../gateway/protocol/clock.js';
+import type { Clock } from '../../gateway/pace/stoppableClock.js';
 
 interface Sleeper {
 	at: number;

@@ -1,10 +1,10 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { readCharged, statusGroup, type TaskType } from '../../../gateway';
 import { nonEmptyString } from '../../../util/json';
-import { attempt } from '../parameters/attempt';
+import { orUndefined } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { PaymentResult } from '../payments/payment';
-import { detailsOf } from '../run/knownItems';
+import { detailsOf } from '../errors/itemReport';
 import { factsOfInput, taskTypeIn } from '../tasks/taskReference';
 import { readRequestFacts } from './imageRequest';
 
@@ -20,7 +20,7 @@ export const broughtPayment = (
 	itemIndex: number,
 	taskType: TaskType,
 ): PaymentResult | undefined =>
-	attempt(() => readPayment(new ItemParameters(context, itemIndex), taskType));
+	orUndefined(() => readPayment(new ItemParameters(context, itemIndex), taskType));
 
 function readPayment(item: ItemParameters, taskType: TaskType): PaymentResult | undefined {
 	const details = detailsOf(item.input?.json ?? {});

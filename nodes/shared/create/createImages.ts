@@ -2,14 +2,14 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import type { PayingField } from '../fields/choices';
 import { withInputFieldsOfFailed } from '../images/imageItems';
 import { Checker } from '../models/modelChecks';
-import { tolerant } from '../parameters/attempt';
+import { tolerant } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readBudget, readAddSummary, readLimits } from '../parameters/optionValues';
 import { runPayingNode } from '../payments/payingNode';
 import { describeSentAgain, type PaidImages } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import { runItems, type Failure } from '../run/itemRunner';
-import { failedItems, isFailed } from '../run/nodeErrors';
+import { failedItems, isFailed } from '../errors/nodeErrors';
 import { addHints, openRun } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
 import { finishRun, tellUser } from '../run/summary';
@@ -56,7 +56,7 @@ async function createRecorded(
 				return async () => await executeItem(batch, job);
 			},
 			checkAll: () => assignAndReserve(batch),
-			known: paymentLog.known,
+			itemReport: paymentLog.itemReport,
 		});
 		const output = await outputOf(context, batch, done, addSummary);
 		isReturned = true;
@@ -64,7 +64,7 @@ async function createRecorded(
 	} finally {
 		// A stopped execution sends nothing more, and may not know what it has sent.
 		if (!run.gateway.isStopped()) {
-			budget.close(paymentLog.known.estimateOf);
+			budget.close(paymentLog.itemReport.estimateOf);
 		}
 		run.gateway.end();
 		await progress?.close(isReturned);
@@ -97,7 +97,7 @@ async function outputOf(
 	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
 	const counts = {
 		rateLimitedRequests: run.rateLimitedRequests(),
-		reused: paymentLog.known.reused(),
+		reused: paymentLog.itemReport.reused(),
 	};
 	const entries = items.map((own, itemIndex) => {
 		const wait = waits[itemIndex];
@@ -105,11 +105,11 @@ async function outputOf(
 	});
 	const result = { items, open: [], counts, isDry: dryRun !== undefined };
 	const output = isStored
-		? await suspend(context, entries, counts, paymentLog.known)
+		? await suspend(context, entries, counts, paymentLog.itemReport)
 		: [finishRun(context, result, addSummary).items.flat()];
 	// Where n8n can't suspend the execution, open tasks come out as failed items.
 	const isFailedAsWhole = isStored && output.flat().some(isFailed);
-	paymentLog.known.markReturned(isFailedAsWhole ? new Set(items.keys()) : failedItems(items));
+	paymentLog.itemReport.markReturned(isFailedAsWhole ? new Set(items.keys()) : failedItems(items));
 	return output;
 }
 

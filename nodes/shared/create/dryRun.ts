@@ -2,7 +2,7 @@ import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { type ImageRequest, type Order, showOrder } from '../../../gateway';
 import { withoutInlineImages } from '../../../util/inlineImages';
 import { withoutUndefined } from '../../../util/json';
-import type { ImageTarget } from '../images/imageItems';
+import type { OutputSettings } from '../images/imageItems';
 
 /** A request that was checked, and isn't sent. */
 interface DryRun {
@@ -21,7 +21,7 @@ const verdictOf = (violations: string[]): string =>
 export function dryRunItem(
 	order: Order,
 	{ request: sent, violations, estimatedCost }: DryRun,
-	{ itemIndex, inputFields }: ImageTarget,
+	{ itemIndex, inputFields }: OutputSettings,
 ): INodeExecutionData {
 	// In the order of a table's columns; without a known cost, the column stays.
 	const json = {

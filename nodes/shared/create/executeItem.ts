@@ -12,11 +12,11 @@ import {
 import { laterBill } from '../../../util/bill';
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
-import { itemPerImage, resultItems, withTarget } from '../images/imageItems';
+import { itemPerImage, resultItems, withOutputSettings } from '../images/imageItems';
 import type { PaidImages } from '../payments/payment';
-import { isFailed } from '../run/nodeErrors';
-import { rowName } from '../run/rowNames';
-import { costOf } from '../run/tally';
+import { isFailed } from '../errors/nodeErrors';
+import { rowName } from '../errors/rowNames';
+import { costOf } from '../run/totals';
 import { taskItem } from '../tasks/taskReference';
 import type { TaskWait } from '../tasks/waitEntries';
 import { dryRunItem } from './dryRun';
@@ -29,32 +29,36 @@ type ResultOfKind<K extends PaidImages['kind']> = Extract<PaidImages, { kind: K 
 export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutionData[]> {
 	if (job.kind === 'dryRun') return [showRequest(batch, job)];
 	return await imagesOfItem(batch, job).catch((error: unknown) => {
-		throw batch.paymentLog.known.isBrought(job.itemIndex) ? withWayOut(error) : error;
+		throw batch.paymentLog.itemReport.isBrought(job.itemIndex) ? withWayOut(error) : error;
 	});
 }
 
 async function imagesOfItem(batch: Batch, job: ImageJob): Promise<INodeExecutionData[]> {
-	const { target } = job;
+	const { outputSettings } = job;
 	const paid = await payForItem(batch, job);
 	// Those of the payment: this try's request may differ.
 	const { facts = {}, task, cost, costCurrency } = paid;
 	if (task !== undefined) noteTask(batch, job.itemIndex, task.taskId, paid);
-	if (paid.kind === 'items') return withTarget(batch.run, paid.items, facts, target);
+	if (paid.kind === 'items')
+		return withOutputSettings(batch.run, paid.items, facts, outputSettings);
 	// A task that has failed at once with a reason is an error in every mode: Image Wait couldn't name it.
 	if (paid.kind === 'task' && paid.task.reason === undefined) {
 		const about = { ...facts, cost, costCurrency };
-		const submitted = taskItem({ task: paid.task, facts: about, target });
+		const submitted = taskItem({ task: paid.task, facts: about, outputSettings });
 		batch.progress?.add(submitted);
 		if (job.mode === 'submit') return [submitted];
 	}
 	return await collectImages(batch, paid, job);
 }
 
-function showRequest({ budget }: Batch, { checked, order, target }: DryRunJob): INodeExecutionData {
+function showRequest(
+	{ budget }: Batch,
+	{ checked, order, outputSettings }: DryRunJob,
+): INodeExecutionData {
 	const unpriced = budget.unpriced(checked.request.model, checked)?.message ?? [];
 	const overBudget = budget.describeDry()?.violations ?? [];
 	const violations = [...checked.violations, unpriced, overBudget].flat();
-	return dryRunItem(order, { ...checked, violations }, target);
+	return dryRunItem(order, { ...checked, violations }, outputSettings);
 }
 
 /** Pays for an item, unless an earlier try has. */
@@ -103,7 +107,7 @@ async function collectImages(
 	job: ImageJob,
 ): Promise<INodeExecutionData[]> {
 	const { run, paymentLog, itemOfTask } = batch;
-	const { itemIndex, target } = job;
+	const { itemIndex, outputSettings } = job;
 	// A synchronous request may be answered with a task as well.
 	const current = await (paid.kind === 'task'
 		? finishTask(batch, paid, job)
@@ -125,12 +129,12 @@ async function collectImages(
 	}
 	const ofRequest = isFirst ? { usage, cost, costCurrency } : {};
 	const shown = { created, ...ofRequest, ...facts, ...task, requestId: about.requestId };
-	if (!images.some(isInline)) return await resultItems(run, images, shown, target);
+	if (!images.some(isInline)) return await resultItems(run, images, shown, outputSettings);
 	// Recorded without the settings of this try: a later one may have other input fields and names.
-	const items = await itemPerImage(run, images, shown, { ...target, fileName: '' });
+	const items = await itemPerImage(run, images, shown, { ...outputSettings, fileName: '' });
 	if (!items.some(isFailed))
 		paymentLog.journal.update(itemIndex, { ...recorded, kind: 'items', items });
-	return withTarget(run, items, facts, target);
+	return withOutputSettings(run, items, facts, outputSettings);
 }
 
 /**
@@ -199,11 +203,11 @@ async function finishTask(
 const waitOf = (
 	{ facts: told, cost, costCurrency, brought: charged = 'yes' }: PaidImages,
 	task: Task,
-	{ target, maxWaitMs }: ImageJob,
+	{ outputSettings, maxWaitMs }: ImageJob,
 ): TaskWait => {
 	const deadlineAt = Date.now() + maxWaitMs;
 	const facts = { ...told, cost, costCurrency };
-	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt, charged };
+	return { task, facts: withoutUndefined(facts), outputSettings, maxWaitMs, deadlineAt, charged };
 };
 
 /** The error of an item that has brought its payment, with what to do if nothing more can come of it. */

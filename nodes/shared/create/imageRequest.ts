@@ -2,8 +2,8 @@ import type { ImageRequest, TaskType } from '../../../gateway';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
-import type { RequestFacts } from '../run/requestFacts';
-import { attempt } from '../parameters/attempt';
+import type { RequestFacts } from '../errors/itemReport';
+import { orUndefined } from '../parameters/orUndefined';
 import { isEmpty, type ItemParameters, type ValueReader } from '../parameters/itemParameters';
 import {
 	NO_STREAM,
@@ -45,9 +45,9 @@ export function readRequest(
 
 /** The model and the prompt of an item, also of a message, as far as they can be read, for its error. */
 export function readRequestFacts(item: ItemParameters): RequestFacts {
-	const extraFields = attempt(() => readExtraFields(item)) ?? {};
+	const extraFields = orUndefined(() => readExtraFields(item)) ?? {};
 	const read = (name: string): string | undefined =>
-		attempt(() => readerOf(item, extraFields, name).optionalText(name, name)?.trim());
+		orUndefined(() => readerOf(item, extraFields, name).optionalText(name, name)?.trim());
 	return { model: read('model'), prompt: read('prompt') };
 }
 

@@ -6,13 +6,13 @@ import {
 	usualPlan,
 } from '../../../gateway';
 import { unchecked, type Checked } from '../../../gateway/models';
-import { readTarget, type ImageTarget } from '../images/imageItems';
+import { readOutputSettings, type OutputSettings } from '../images/imageItems';
 import { SEND_ANYWAY, type Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { Identity } from '../payments/identity';
 import type { PaidImages, Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
-import type { RequestFacts } from '../run/requestFacts';
+import type { RequestFacts } from '../errors/itemReport';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
 import { shownParameters } from '../tasks/taskReference';
@@ -53,7 +53,7 @@ export interface DryRunJob {
 	kind: 'dryRun';
 	checked: Checked<ImageRequest>;
 	order: Order;
-	target: ImageTarget;
+	outputSettings: OutputSettings;
 }
 
 /** An order with the facts that its payment is recorded with, and its images come out with. */
@@ -68,7 +68,7 @@ export interface ImageJob {
 	payment: { order: PaidOrder } | { earlier: Payment };
 	itemIndex: number;
 	mode: (typeof MODES)[number];
-	target: ImageTarget;
+	outputSettings: OutputSettings;
 	maxWaitMs: number;
 }
 
@@ -98,7 +98,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	const settings = {
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
-		target: readTarget(item),
+		outputSettings: readOutputSettings(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
 	const earlier = identity && assignment.ownEarlier(identity);
@@ -107,7 +107,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 	const { checked, order } = request;
 	if (identity === undefined) {
 		budget.expectDry(checked.estimatedCost);
-		return { kind: 'dryRun', checked, order, target: settings.target };
+		return { kind: 'dryRun', checked, order, outputSettings: settings.outputSettings };
 	}
 	const facts = await expectPayment(batch, identity, request);
 	return { kind: 'images', ...settings, payment: { order: { ...order, facts } } };
@@ -123,7 +123,7 @@ async function prepareRequest(
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const draft = builder.read(item);
 	const { model, prompt } = draft;
-	paymentLog.assignment.note(item.itemIndex, { model, prompt });
+	paymentLog.assignment.setFacts(item.itemIndex, { model, prompt });
 	const mayTurnSync = mode === 'wait' && checkLimits;
 	const isSync = mayTurnSync ? await checker.isOnlySync(model) : mode === 'sync';
 
@@ -167,6 +167,6 @@ async function expectPayment(
 	const parameters = shownParameters(order.fields);
 	const { model, prompt } = request;
 	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
-	assignment.note(itemIndex, facts);
+	assignment.setFacts(itemIndex, facts);
 	return facts;
 }

@@ -3,7 +3,7 @@ import { GatewayError, type ImageSource } from '../../../gateway';
 import { readDataUrl, type DataUrl } from '../../../util/dataUrl';
 import { imageFileName, imageTypeOf } from '../../../util/imageType';
 import { quote } from '../../../util/text';
-import { problemOf } from '../run/nodeErrors';
+import { problemOf } from '../errors/nodeErrors';
 import type { Run } from '../run/runContext';
 
 /**

@@ -1,5 +1,10 @@
-import type { IBinaryData, IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { deepCopy } from 'n8n-workflow';
+import {
+	type IBinaryData,
+	type IDataObject,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+	deepCopy,
+} from 'n8n-workflow';
 import { digestOf } from '../../../util/digest';
 import { imageFileName } from '../../../util/imageType';
 import { defaultFileStem, portableStem } from '../../../util/fileName';
@@ -17,13 +22,12 @@ import { capital } from '../../../util/text';
 import type { Bill } from '../../../util/bill';
 import { storeImage } from './download';
 import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
-import { detailsOf } from '../run/knownItems';
-import { rowName } from '../run/rowNames';
-import { failedItem, isFailed } from '../run/nodeErrors';
+import { detailsOf, type RequestFacts } from '../errors/itemReport';
+import { rowName } from '../errors/rowNames';
+import { failedItem, isFailed } from '../errors/nodeErrors';
 import { joinImages } from './joinImages';
-import type { RequestFacts } from '../run/requestFacts';
-import { costOf } from '../run/tally';
-import { attempt } from '../parameters/attempt';
+import { costOf } from '../run/totals';
+import { orUndefined } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 
@@ -55,7 +59,7 @@ const billShare = ({ cost, costCurrency }: RequestFacts, index: number, count: n
 	cost === undefined ? {} : { cost: costShare(cost, index, count), costCurrency };
 
 /** The output settings of an item: where its images go. */
-export interface ImageTarget {
+export interface OutputSettings {
 	itemIndex: number;
 	download: boolean;
 	binaryPropertyName: string;
@@ -68,7 +72,7 @@ export interface ImageTarget {
 }
 
 /** Reads the output settings of an item from its parameters. */
-export function readTarget(item: ItemParameters): ImageTarget {
+export function readOutputSettings(item: ItemParameters): OutputSettings {
 	return {
 		itemIndex: item.itemIndex,
 		download: item.switch('download', 'Download', true),
@@ -100,7 +104,7 @@ export function withInputFieldsOfFailed(
 	return items.map((list, itemIndex) => {
 		if (!list.some(isFailed)) return list;
 		// The option itself may be why the item has failed.
-		const fields = attempt(() => readInputFields(new ItemParameters(context, itemIndex)));
+		const fields = orUndefined(() => readInputFields(new ItemParameters(context, itemIndex)));
 		return list.map((item) =>
 			isFailed(item) ? { ...item, json: { ...fields, ...item.json } } : item,
 		);
@@ -116,9 +120,14 @@ export async function resultItems(
 	run: Run,
 	images: ResultFile[],
 	facts: ImageFacts,
-	target: ImageTarget,
+	outputSettings: OutputSettings,
 ): Promise<INodeExecutionData[]> {
-	return arranged(run, await itemPerImage(run, images, facts, target), facts, target);
+	return arranged(
+		run,
+		await itemPerImage(run, images, facts, outputSettings),
+		facts,
+		outputSettings,
+	);
 }
 
 /** An item for each image, without the fields of the input. */
@@ -126,12 +135,12 @@ export async function itemPerImage(
 	run: Run,
 	images: ResultFile[],
 	facts: ImageFacts,
-	target: ImageTarget,
+	outputSettings: OutputSettings,
 ): Promise<INodeExecutionData[]> {
 	const { isTool } = run;
 	const { model, created, taskId, taskType, status, prompt, requestId } = facts;
 	const usage = isTool ? undefined : facts.usage;
-	const fileOf = fileGetter(run, facts, target);
+	const fileOf = fileGetter(run, facts, outputSettings);
 	const cost = costOf(facts, images.length);
 	const itemOf = async (image: ResultFile, index: number): Promise<INodeExecutionData> => {
 		const estimatedCost = costShare(cost, index, images.length);
@@ -139,7 +148,7 @@ export async function itemPerImage(
 		try {
 			const file = await fileOf(image, index);
 			const { note, ...shown } = shownImage(image);
-			if (note !== undefined && !target.download && !isTool) run.hints.add(INLINE_HINT);
+			if (note !== undefined && !outputSettings.download && !isTool) run.hints.add(INLINE_HINT);
 			return {
 				json: withoutUndefined({
 					prompt,
@@ -156,15 +165,15 @@ export async function itemPerImage(
 					note: isTool && note !== undefined ? NOTE_FOR_AGENT : undefined,
 					index,
 				}) as IDataObject,
-				...(file === undefined ? {} : { binary: { [target.binaryPropertyName]: file } }),
-				pairedItem: { item: target.itemIndex },
+				...(file === undefined ? {} : { binary: { [outputSettings.binaryPropertyName]: file } }),
+				pairedItem: { item: outputSettings.itemIndex },
 			};
 		} catch (error) {
 			const task = { taskId, taskType, status };
 			const failure = error instanceof GatewayError ? withDetails(error, task) : error;
 			if (!run.continuesOnFail) throw failure;
 			const about = { model, prompt, estimatedCost, usage, ...bill, ...task, requestId };
-			return failedItem(run.node, failure, target.itemIndex, { charged: 'yes', ...about });
+			return failedItem(run.node, failure, outputSettings.itemIndex, { charged: 'yes', ...about });
 		}
 	};
 	return withUsageOnce(await Promise.all(images.map(itemOf)));
@@ -190,9 +199,9 @@ function arranged(
 	run: Pick<Run, 'hints'>,
 	items: INodeExecutionData[],
 	facts: RequestFacts,
-	target: ImageTarget,
+	outputSettings: OutputSettings,
 ): INodeExecutionData[] {
-	const { itemIndex, inputFields, binaryPropertyName, isOneItem } = target;
+	const { itemIndex, inputFields, binaryPropertyName, isOneItem } = outputSettings;
 	const failed = items.filter(isFailed).length;
 	if (isOneItem && failed > 0 && failed < items.length) {
 		run.hints.add(
@@ -232,15 +241,15 @@ function shownImage(image: ResultFile): Partial<ResultFile> & { note?: string } 
 function fileGetter(
 	run: Run,
 	facts: ImageFacts,
-	target: ImageTarget,
+	outputSettings: OutputSettings,
 ): (image: ResultFile, index: number) => Promise<IBinaryData | undefined> {
-	const { download, fileName: chosen } = target;
+	const { download, fileName: chosen } = outputSettings;
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;
 		const { url } = image;
 		const fallback = `image-${index}`;
 		const name = chosen === '' ? defaultName(facts, url, index) : { fallback, chosen };
-		return await storeImage(run, { url, name, item: target.itemIndex });
+		return await storeImage(run, { url, name, item: outputSettings.itemIndex });
 	};
 }
 
@@ -264,13 +273,13 @@ function defaultName(facts: ImageFacts, url: string, index: number): ImageSource
  * The output items of recorded inline images, with the input fields, the binary field and the file
  * names of this try. They were recorded with their default names.
  */
-export function withTarget(
+export function withOutputSettings(
 	run: Pick<Run, 'hints'>,
 	items: INodeExecutionData[],
 	facts: ImageFacts,
-	target: ImageTarget,
+	outputSettings: OutputSettings,
 ): INodeExecutionData[] {
-	const { binaryPropertyName, itemIndex, fileName: chosen } = target;
+	const { binaryPropertyName, itemIndex, fileName: chosen } = outputSettings;
 	const copies = items.map((item) => {
 		if (isFailed(item)) return item;
 		const [file] = Object.values(item.binary ?? {});
@@ -282,5 +291,5 @@ export function withTarget(
 			pairedItem: { item: itemIndex },
 		};
 	});
-	return arranged(run, copies, facts, target);
+	return arranged(run, copies, facts, outputSettings);
 }

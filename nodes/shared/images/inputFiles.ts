@@ -14,7 +14,7 @@ import { safeFileStem } from '../../../util/fileName';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
 import { quote } from '../../../util/text';
 import { textIn, type ItemParameters } from '../parameters/itemParameters';
-import { problemOf } from '../run/nodeErrors';
+import { problemOf } from '../errors/nodeErrors';
 import type { Run } from '../run/runContext';
 import type { ByteStream } from '../../../util/byteStream';
 import { downloadSource } from './download';
@@ -269,7 +269,7 @@ async function inspect(
 			hash.update(chunk);
 			if (size < turns * PIECE) continue;
 			turns += 1;
-			await gateway.turn();
+			await gateway.yieldToOthers();
 		}
 		return { size, start: start ?? new Uint8Array(), digest: hash.digest('hex') };
 	});

@@ -1,8 +1,8 @@
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { sumOfBills, type Bill } from '../../../util/bill';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
-import { detailsOf } from '../run/knownItems';
-import { isFailed } from '../run/nodeErrors';
+import { detailsOf } from '../errors/itemReport';
+import { isFailed } from '../errors/nodeErrors';
 import { OUTPUT_FIELDS } from '../run/outputFields';
 
 /** Fields that each image has of its own; the others are those of the request. */

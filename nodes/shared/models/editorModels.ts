@@ -1,8 +1,7 @@
-import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { NodeOperationError } from 'n8n-workflow';
+import { type ILoadOptionsFunctions, NodeOperationError } from 'n8n-workflow';
 import { Gateway } from '../../../gateway';
 import type { ModelRecord } from '../../../gateway/models';
-import { problemOf } from '../run/nodeErrors';
+import { problemOf } from '../errors/nodeErrors';
 import { portsOf } from '../transport/n8nTransport';
 import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
 
@@ -22,7 +21,7 @@ export async function loadModels(
 	const account = readAccount(fields, context.getNode(), list === 'names');
 	const limits = { timeoutMs: TIMEOUT_MS };
 	const gateway = new Gateway(account, { ...portsOf(context, account), limits });
-	const loading = gateway.models.quick(list, TIMEOUT_MS).catch((error: unknown) => {
+	const loading = gateway.models.readOnce(list, TIMEOUT_MS).catch((error: unknown) => {
 		const { message, description } = problemOf(error);
 		// The editor's list shows the message alone.
 		const [, advice] = /^(Check .{1,200}?)\.(?=\s|$)/.exec(description) ?? [];

@@ -125,7 +125,7 @@ export class Checker {
 	private async load(): Promise<ModelList | undefined> {
 		try {
 			const { models } = this.run.gateway;
-			return await (this.needsPrices ? models.patient('media') : models.quick('media'));
+			return await (this.needsPrices ? models.readWithRetries('media') : models.readOnce('media'));
 		} catch (error) {
 			if (!(error instanceof GatewayError)) throw error as Error;
 			const { message } = error;
@@ -149,7 +149,7 @@ export class Checker {
 		// A model that a cut list doesn't show may be there all the same.
 		const mayAsk = isNew && list.isCut && this.listed.size <= MOST_SUGGESTIONS;
 		if (found.record === undefined && mayAsk) {
-			found.asked = this.run.gateway.models.quickModel(name);
+			found.asked = this.run.gateway.models.readModelOnce(name);
 		}
 		// The other items with this model wait for the same answer.
 		found.record ??= await found.asked;

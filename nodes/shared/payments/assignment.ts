@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import type { Problem } from '../../../gateway';
 import { digestOf, type Digest } from '../../../util/digest';
-import type { RequestFacts } from '../run/requestFacts';
+import type { RequestFacts } from '../errors/itemReport';
 import { type isTool, runIndexOf } from '../run/runContext';
 import { claim, EarlierPayments, isInUse, release } from './earlierPayments';
 import type { Identity } from './identity';
@@ -55,7 +55,7 @@ export abstract class Assignment {
 	private readonly facts = new Map<number, RequestFacts>();
 
 	/** What the gateway knows the requests of this try by. */
-	protected readonly references = new Map<number, string>();
+	protected readonly idempotencyKeys = new Map<number, string>();
 
 	/** @param choices what the person chose for the node's requests */
 	constructor(
@@ -162,7 +162,7 @@ export abstract class Assignment {
 	}
 
 	/** Sets the facts of an item's request once they are read; an unknown outcome is recorded with them. */
-	note(itemIndex: number, facts: RequestFacts): void {
+	setFacts(itemIndex: number, facts: RequestFacts): void {
 		this.facts.set(itemIndex, facts);
 	}
 
@@ -181,8 +181,8 @@ export abstract class Assignment {
 		const recorded = recordable(this.context, result);
 		const payment = this.owned.get(itemIndex);
 		if (payment !== undefined) return Object.assign(payment, { result: recorded });
-		const reference = this.references.get(itemIndex);
-		const added = { result: recorded, reference, ...this.identityOf(itemIndex) };
+		const idempotencyKey = this.idempotencyKeys.get(itemIndex);
+		const added = { result: recorded, idempotencyKey, ...this.identityOf(itemIndex) };
 		this.payments.push(added);
 		return this.use(itemIndex, added);
 	}
@@ -194,22 +194,22 @@ export abstract class Assignment {
 	 *
 	 * @see Journal
 	 */
-	reference(itemIndex: number): string | undefined {
+	idempotencyKey(itemIndex: number): string | undefined {
 		const earlier = this.owned.get(itemIndex);
 		if (earlier !== undefined) {
 			const isSame = earlier.requestDigest === this.identityOf(itemIndex).requestDigest;
-			return isSame && !hasEnded(earlier.result) ? earlier.reference : undefined;
+			return isSame && !hasEnded(earlier.result) ? earlier.idempotencyKey : undefined;
 		}
-		const reference = this.newReference(itemIndex);
-		this.references.set(itemIndex, reference);
-		return reference;
+		const idempotencyKey = this.newIdempotencyKey(itemIndex);
+		this.idempotencyKeys.set(itemIndex, idempotencyKey);
+		return idempotencyKey;
 	}
 
 	/** Whether an earlier payment may be that of a request which an item of this run has sent again. */
 	abstract isOfSender(payment: Payment): boolean;
 
 	/** How a person gets what was paid for and not returned. */
-	abstract rescue(): string;
+	abstract recoveryAdvice(): string;
 
 	/**
 	 * The node returns its items.
@@ -224,7 +224,7 @@ export abstract class Assignment {
 	}
 
 	/** What the gateway knows the request of an item by that has no payment. */
-	protected abstract newReference(itemIndex: number): string;
+	protected abstract newIdempotencyKey(itemIndex: number): string;
 
 	/** Whether the input of an item says which one it is. */
 	protected abstract isKnownBy(json: IDataObject): boolean;
@@ -264,7 +264,7 @@ export abstract class Assignment {
 		return { itemIndex, requestDigest: '', inputDigest: '', ...this.run };
 	}
 
-	protected referenceOf(requestDigest: string, ...number: unknown[]): string {
+	protected idempotencyKeyOf(requestDigest: string, ...number: unknown[]): string {
 		const parts = [this.opened.token(), this.context.getNode().name, requestDigest, ...number];
 		return JSON.stringify(parts);
 	}

@@ -32,7 +32,7 @@ export class CallAssignment extends Assignment {
 	}
 
 	/** An agent can't retry an execution. */
-	rescue(): string {
+	recoveryAdvice(): string {
 		return '';
 	}
 
@@ -52,7 +52,7 @@ export class CallAssignment extends Assignment {
 	override close(): void {
 		// What this call hasn't got, the next one asks for.
 		for (const [itemIndex, lost] of this.takenOver) {
-			lost.reference = this.references.get(itemIndex);
+			lost.idempotencyKey = this.idempotencyKeys.get(itemIndex);
 		}
 		super.close();
 	}
@@ -81,20 +81,20 @@ export class CallAssignment extends Assignment {
 		return super.use(itemIndex, payment);
 	}
 
-	/** A call takes over the reference of an equal one with an unknown outcome. */
-	protected newReference(itemIndex: number): string {
+	/** A call takes over the idempotencyKey of an equal one with an unknown outcome. */
+	protected newIdempotencyKey(itemIndex: number): string {
 		const { requestDigest } = this.identityOf(itemIndex);
 		const number = this.opened.countCall(requestDigest);
 		const lost = this.paymentsOf(itemIndex).find(
-			({ result, reference }) =>
-				result.kind === 'unknown' && !hasEnded(result) && reference !== undefined,
+			({ result, idempotencyKey }) =>
+				result.kind === 'unknown' && !hasEnded(result) && idempotencyKey !== undefined,
 		);
-		const { reference } = lost ?? {};
-		if (lost === undefined || reference === undefined) {
-			return this.referenceOf(requestDigest, 'call', number);
+		const { idempotencyKey } = lost ?? {};
+		if (lost === undefined || idempotencyKey === undefined) {
+			return this.idempotencyKeyOf(requestDigest, 'call', number);
 		}
-		delete lost.reference;
+		delete lost.idempotencyKey;
 		this.takenOver.set(itemIndex, lost);
-		return reference;
+		return idempotencyKey;
 	}
 }

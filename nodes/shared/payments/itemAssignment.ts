@@ -1,6 +1,12 @@
 import { Assignment, type PaymentContext, type PaymentSources } from './assignment';
 import { ownKeysOf, type Identity } from './identity';
-import { hasEnded, RESCUE, RESCUE_OF_ONE, rescueOfCalled, type Payment } from './payment';
+import {
+	hasEnded,
+	RECOVERY_ADVICE,
+	RECOVERY_ADVICE_OF_ONE,
+	adviceForCalled,
+	type Payment,
+} from './payment';
 import { keepOnly } from './storedPayments';
 
 /**
@@ -45,7 +51,7 @@ export class ItemAssignment extends Assignment {
 	ownEarlier(identity: Identity): Payment | undefined {
 		const found = this.earlier.find(ownKeysOf(identity));
 		// It may be sent again, if the item's request is still the same.
-		if (found?.result.kind === 'unknown' && found.reference !== undefined) return undefined;
+		if (found?.result.kind === 'unknown' && found.idempotencyKey !== undefined) return undefined;
 		const { unknown: problem } = this;
 		return found ?? (problem && { ...identity, result: { kind: 'unknown', problem } });
 	}
@@ -70,10 +76,10 @@ export class ItemAssignment extends Assignment {
 		return this.isOfThisRun(payment);
 	}
 
-	rescue(): string {
+	recoveryAdvice(): string {
 		// What has called this workflow would call it anew.
-		if (this.context.getMode?.() === 'integrated') return rescueOfCalled(this.run.executionId);
-		return this.count === 1 ? RESCUE_OF_ONE : RESCUE;
+		if (this.context.getMode?.() === 'integrated') return adviceForCalled(this.run.executionId);
+		return this.count === 1 ? RECOVERY_ADVICE_OF_ONE : RECOVERY_ADVICE;
 	}
 
 	/** The payments of the run are removed, unless the engine may run the node again. */
@@ -107,7 +113,7 @@ export class ItemAssignment extends Assignment {
 	}
 
 	/** When a table gives its rows in another order, a request has the same: equal ones differ by their number. */
-	protected newReference(itemIndex: number): string {
+	protected newIdempotencyKey(itemIndex: number): string {
 		const { requestDigest, runIndex } = this.identityOf(itemIndex);
 		const ended = this.paymentsOf(itemIndex).filter(
 			(one) => hasEnded(one.result) && one.runIndex === runIndex,
@@ -115,7 +121,7 @@ export class ItemAssignment extends Assignment {
 		// The same execution may be retried twice, each time for another image.
 		const retry = ended > 0 ? [ended, this.run.executionId] : [];
 		this.numbers ??= this.numberRequests();
-		return this.referenceOf(requestDigest, runIndex, this.numbers.get(itemIndex), ...retry);
+		return this.idempotencyKeyOf(requestDigest, runIndex, this.numbers.get(itemIndex), ...retry);
 	}
 
 	/**
@@ -123,13 +129,13 @@ export class ItemAssignment extends Assignment {
 	 * an earlier payment that another item uses is passed over: that item may have been sent alone.
 	 */
 	private numberRequests(): Map<number, number> {
-		const taken = new Set([...this.used()].map(({ reference }) => reference));
+		const taken = new Set([...this.used()].map(({ idempotencyKey }) => idempotencyKey));
 		const next = new Map<string, number>();
 		const numbers = new Map<number, number>();
 		for (const { itemIndex, requestDigest, runIndex } of this.identified()) {
 			if (this.paymentOf(itemIndex) !== undefined) continue;
 			let number = next.get(requestDigest) ?? 0;
-			while (taken.has(this.referenceOf(requestDigest, runIndex, number))) number += 1;
+			while (taken.has(this.idempotencyKeyOf(requestDigest, runIndex, number))) number += 1;
 			numbers.set(itemIndex, number);
 			next.set(requestDigest, number + 1);
 		}

@@ -1,6 +1,11 @@
 import { type Charged, mostCharged } from '../../../gateway';
-import type { ItemDetails, KnownItems, Recovered, UnreturnedPayment } from '../run/knownItems';
-import type { RequestFacts } from '../run/requestFacts';
+import type {
+	ItemDetails,
+	ItemReport,
+	Recovered,
+	UnreturnedPayment,
+	RequestFacts,
+} from '../errors/itemReport';
 import type { Assignment } from './assignment';
 import {
 	billOf,
@@ -15,7 +20,7 @@ import {
 import type { PaymentJournal } from './paymentJournal';
 
 /** What errors and failed items tell of payments. */
-export class PaidItems implements KnownItems {
+export class PaidItems implements ItemReport {
 	readonly isPaying = true;
 
 	/** Those that have failed, and whose recorded images are returned in place of the error. */
@@ -82,11 +87,11 @@ export class PaidItems implements KnownItems {
 		);
 	}
 
-	get rescue(): string {
+	get recoveryAdvice(): string {
 		const isThere = this.assignment.payments.some(
 			({ result }) => result.kind !== 'unknown' && endOf(result) === undefined,
 		);
-		return isThere ? this.assignment.rescue() : '';
+		return isThere ? this.assignment.recoveryAdvice() : '';
 	}
 
 	listUnreturned(): UnreturnedPayment[] {

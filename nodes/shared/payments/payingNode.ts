@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { choicesOf, type PayingField } from '../fields/choices';
-import type { RequestFacts } from '../run/requestFacts';
+import type { RequestFacts } from '../errors/itemReport';
 import { runNode } from '../run/runNode';
 import type { Paid } from './payment';
 import type { PaymentSources } from './assignment';
@@ -24,7 +24,7 @@ export async function runPayingNode<R extends Paid>(
 	const choices = choicesOf(fields, context.getNode().parameters);
 	const paymentLog = openPaymentLog<R>(context, choices, readFacts, sources);
 	try {
-		return await runNode(context, async () => await execute(paymentLog), paymentLog.known);
+		return await runNode(context, async () => await execute(paymentLog), paymentLog.itemReport);
 	} finally {
 		paymentLog.journal.close();
 	}

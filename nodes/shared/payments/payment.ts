@@ -1,15 +1,13 @@
-import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { deepCopy } from 'n8n-workflow';
+import { type IDataObject, type INodeExecutionData, deepCopy } from 'n8n-workflow';
 import { type Charged, GatewayError, isInline, type Problem, type Receipt } from '../../../gateway';
 import { readMessage, type Turn } from '../../../gateway/messages';
 import { laterBill, type Bill } from '../../../util/bill';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { Identity } from './identity';
-import type { UnreturnedPayment } from '../run/knownItems';
-import { describeUnreturned, problemOf } from '../run/nodeErrors';
-import type { RequestFacts } from '../run/requestFacts';
+import type { UnreturnedPayment, RequestFacts } from '../errors/itemReport';
+import { describeUnreturned, problemOf } from '../errors/nodeErrors';
 import { counted } from '../../../util/text';
-import { rowName } from '../run/rowNames';
+import { rowName } from '../errors/rowNames';
 
 /** What a paid request has come to so far. */
 export type PaymentResult = Paid | UnknownResult;
@@ -64,7 +62,7 @@ interface UnknownResult extends AboutRequest {
 export interface Payment extends Identity {
 	result: PaymentResult;
 	/** What the gateway knows the payment by, where it takes such keys. */
-	reference?: string;
+	idempotencyKey?: string;
 	/** Whether the node has returned its result. The engine may still run the node again. */
 	delivered?: boolean;
 }
@@ -96,15 +94,15 @@ export function itemsWithoutAddress(
 }
 
 /** The steps for a person after a batch has failed. */
-export const RESCUE =
+export const RECOVERY_ADVICE =
 	"Correct what failed in this node (a retry gets the same input items), save, and choose 'Retry with currently saved workflow' in Executions: it pays only for what is missing. To get the rest without that, set 'On Error' to 'Continue (using error output)' first. 'Execute step' pays for all items again.";
 
 /** The same for a batch of one item. */
-export const RESCUE_OF_ONE =
+export const RECOVERY_ADVICE_OF_ONE =
 	"To get it without paying twice, choose 'Retry with currently saved workflow' in Executions; 'Execute step' pays again.";
 
 /** The same where another workflow has called this one, whose retry would call it anew. */
-export const rescueOfCalled = (executionId: string): string =>
+export const adviceForCalled = (executionId: string): string =>
 	`To get it without paying twice, retry the sub-workflow's own execution (${executionId}) in Executions; a retry of the workflow that called it pays again.`;
 
 /** How the task of a payment has ended without an image. */

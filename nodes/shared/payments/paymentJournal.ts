@@ -35,8 +35,8 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 	}
 
 	/** @see Journal */
-	reference(itemIndex: number): string | undefined {
-		return this.assignment.reference(itemIndex);
+	idempotencyKey(itemIndex: number): string | undefined {
+		return this.assignment.idempotencyKey(itemIndex);
 	}
 
 	/** @see Journal */

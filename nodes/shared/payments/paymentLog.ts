@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../run/requestFacts';
+import type { RequestFacts } from '../errors/itemReport';
 import { isTool } from '../run/runContext';
 import type { Assignment, PaymentContext, PaymentSources } from './assignment';
 import { CallAssignment } from './callAssignment';
@@ -14,7 +14,7 @@ export interface PaymentLog<R extends Paid> {
 	/** The record that requests go through. */
 	journal: PaymentJournal<R>;
 	/** What errors tell of them. */
-	known: PaidItems;
+	itemReport: PaidItems;
 }
 
 /**
@@ -33,5 +33,5 @@ export function openPaymentLog<R extends Paid>(
 		? new CallAssignment(context, choices, sources.resendsUnknown)
 		: new ItemAssignment(context, choices, sources);
 	const journal = new PaymentJournal<R>(assignment);
-	return { assignment, journal, known: new PaidItems(assignment, journal, readFacts) };
+	return { assignment, journal, itemReport: new PaidItems(assignment, journal, readFacts) };
 }

@@ -1,7 +1,6 @@
-import type { IDataObject } from 'n8n-workflow';
-import { deepCopy } from 'n8n-workflow';
+import { type IDataObject, deepCopy } from 'n8n-workflow';
 import { withoutUndefined } from '../../../util/json';
-import { detailsOf } from './knownItems';
+import { detailsOf } from '../errors/itemReport';
 import { OUTPUT_FIELDS } from './outputFields';
 
 /** Fields of an input item that aren't copied: they would seem to be about this node's request. */

@@ -6,8 +6,8 @@ import type {
 	NodeOperationError,
 } from 'n8n-workflow';
 import { counted } from '../../../util/text';
-import { agentText, detailsOf, type KnownItems } from './knownItems';
-import { isFailed } from './nodeErrors';
+import { agentText, detailsOf, type ItemReport } from '../errors/itemReport';
+import { isFailed } from '../errors/nodeErrors';
 import { isTool } from './runContext';
 import { type Charged, readCharged } from '../../../gateway';
 
@@ -27,7 +27,7 @@ const isError = ({ json }: INodeExecutionData): boolean =>
 export function withFailures(
 	context: IExecuteFunctions,
 	outputs: INodeExecutionData[][],
-	known: KnownItems,
+	itemReport: ItemReport,
 ): INodeExecutionData[][] {
 	const forAgent = isTool(context);
 	const keepsFiles = canKeepFiles(context);
@@ -38,7 +38,7 @@ export function withFailures(
 		const details = detailsOf(json);
 		// For an agent, a failed item may have the fields of its input as well.
 		if (forAgent && details !== undefined) {
-			const error = agentText(chargeOfCall(known, details.charged), String(json.error));
+			const error = agentText(chargeOfCall(itemReport, details.charged), String(json.error));
 			return { ...item, json: { ...json, error } };
 		}
 		if (!keepsFiles || !isError(item)) return item;
@@ -58,18 +58,18 @@ function canKeepFiles(context: IExecuteFunctions): boolean {
 }
 
 /** Whether the call of a tool was charged, by what its error says of its item. */
-const chargeOfCall = ({ isPaying }: KnownItems, charged: unknown): Charged =>
+const chargeOfCall = ({ isPaying }: ItemReport, charged: unknown): Charged =>
 	isPaying ? (readCharged(charged) ?? 'maybe') : 'no';
 
 /** The error that ends a node, whose text tells an agent whether to repeat the call. */
 export function withAdvice(
 	context: IExecuteFunctions,
 	error: NodeApiError | NodeOperationError,
-	known: KnownItems,
+	itemReport: ItemReport,
 ): NodeApiError | NodeOperationError {
 	if (!isTool(context)) return error;
 	const { charged, taskId, url } = (error.context.details ?? {}) as Record<string, unknown>;
-	const charge = chargeOfCall(known, charged);
+	const charge = chargeOfCall(itemReport, charged);
 	// Advice for a person, who may send it again, would contradict that the agent must not.
 	const isForPerson = charge === 'maybe' && taskId === undefined && url === undefined;
 	const description = isForPerson ? '' : (error.description ?? '');

@@ -1,10 +1,15 @@
-import type { INode, INodeExecutionData } from 'n8n-workflow';
-import { NodeOperationError } from 'n8n-workflow';
+import { type INode, type INodeExecutionData, NodeOperationError } from 'n8n-workflow';
 import { GatewayError, RunEnded } from '../../../gateway';
 import { capital } from '../../../util/text';
-import { FREE_ITEMS, type KnownItems } from './knownItems';
-import { describeUnreturned, failedItem, nodeError, problemOf, rowNamesOf } from './nodeErrors';
-import { reasonIn } from './failureReasons';
+import { FREE_ITEMS, type ItemReport } from '../errors/itemReport';
+import {
+	describeUnreturned,
+	failedItem,
+	nodeError,
+	problemOf,
+	rowNamesOf,
+} from '../errors/nodeErrors';
+import { reasonIn } from '../errors/failureReasons';
 import type { Run } from './runContext';
 
 /** Executes a prepared item. */
@@ -19,12 +24,12 @@ interface ItemSteps {
 	 */
 	checkAll?: () => Failure[];
 	/** What is known of the items, for their errors; by default, that nothing is charged. */
-	known?: KnownItems;
+	itemReport?: ItemReport;
 }
 
 /** What the items of a run need of it. */
 type RunOfItems = Pick<Run, 'node' | 'continuesOnFail'> & {
-	gateway: Pick<Run['gateway'], 'stopped' | 'turn' | 'close'>;
+	gateway: Pick<Run['gateway'], 'stopped' | 'yieldToOthers' | 'close'>;
 };
 
 /** The number of items started before n8n's process handles other events. */
@@ -53,7 +58,7 @@ export async function runItems(
 	count: number,
 	steps: ItemSteps,
 ): Promise<INodeExecutionData[][]> {
-	const { known = FREE_ITEMS } = steps;
+	const { itemReport = FREE_ITEMS } = steps;
 	const runner = new ItemRunner(run, count, steps);
 	const stop = run.gateway.stopped.catch(() => {
 		runner.isStopped = true;
@@ -61,16 +66,16 @@ export async function runItems(
 	await Promise.race([runner.runAll(), stop]);
 	if (runner.isStopped) {
 		// The engine recognizes a stopped execution by the word "canceled".
-		const paid = known.listUnreturned?.() ?? [];
+		const paid = itemReport.listUnreturned?.() ?? [];
 		const error = new NodeOperationError(run.node, 'The execution was canceled', {
-			description: describeUnreturned(paid, rowNamesOf(known)),
+			description: describeUnreturned(paid, rowNamesOf(itemReport)),
 		});
 		error.context.details = { paid };
 		throw error;
 	}
 	if (runner.failures.length > 0) {
-		const { error, ...source } = mergedFailure(runner.failures, runner.isPrepared, known);
-		throw nodeError(run.node, error, { ...source, known });
+		const { error, ...source } = mergedFailure(runner.failures, runner.isPrepared, itemReport);
+		throw nodeError(run.node, error, { ...source, itemReport });
 	}
 	return Array.from({ length: count }, (_, itemIndex) => runner.results[itemIndex] ?? []);
 }
@@ -124,7 +129,7 @@ class ItemRunner {
 			started.push(running);
 			// A rejection means that the run has ended, which the items report.
 			if (started.length % ITEMS_IN_TURN === 0)
-				await this.run.gateway.turn().catch(() => undefined);
+				await this.run.gateway.yieldToOthers().catch(() => undefined);
 		}
 		await Promise.all(started);
 	}
@@ -135,8 +140,8 @@ class ItemRunner {
 			if (!(error instanceof RunEnded)) this.failures.push({ error, itemIndex });
 			return;
 		}
-		const { known = FREE_ITEMS } = this.steps;
-		this.results[itemIndex] = resultOfFailure(node, { error, itemIndex }, known);
+		const { itemReport = FREE_ITEMS } = this.steps;
+		this.results[itemIndex] = resultOfFailure(node, { error, itemIndex }, itemReport);
 	}
 }
 
@@ -144,10 +149,10 @@ class ItemRunner {
 export function resultOfFailure(
 	node: INode,
 	{ error, itemIndex }: Failure,
-	known: KnownItems,
+	itemReport: ItemReport,
 ): INodeExecutionData[] {
-	const { items, error: told } = known.recover?.(error, itemIndex) ?? { error };
-	return items ?? [failedItem(node, told, itemIndex, known.itemDetails(itemIndex))];
+	const { items, error: told } = itemReport.recover?.(error, itemIndex) ?? { error };
+	return items ?? [failedItem(node, told, itemIndex, itemReport.itemDetails(itemIndex))];
 }
 
 /** The most lines in an error of several items. */
@@ -160,7 +165,7 @@ const MOST_LINES = 100;
 function mergedFailure(
 	failures: Failure[],
 	prepared: boolean,
-	known: KnownItems,
+	itemReport: ItemReport,
 ): { error: unknown; itemIndex?: number; lines?: string[] } {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
 	const [first] = failures as [Failure, ...Failure[]];
@@ -175,7 +180,7 @@ function mergedFailure(
 	// Advice is shown if it is the same for all items.
 	const { description: advice } = problem;
 	const isOneAdvice = isOne && problems.every(({ description }) => description === advice);
-	const nameOf = rowNamesOf(known);
+	const nameOf = rowNamesOf(itemReport);
 	const lines = failures
 		.slice(0, MOST_LINES)
 		.map(({ itemIndex }, at) => `${capital(nameOf(itemIndex))}: ${problems[at]?.message}`);

@@ -122,8 +122,8 @@ export async function openRun(
 		limits,
 		hints,
 		log: (line) => context.logger?.debug(`Media Gateway, "${name}": ${line}`),
-		tell: (message) => context.sendMessageToUI(message),
-		onRepeat: () => void (retried += 1),
+		onProgress: (message) => context.sendMessageToUI(message),
+		onRateLimited: () => void (retried += 1),
 	});
 	return {
 		node: context.getNode(),

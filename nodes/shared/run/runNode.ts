@@ -1,9 +1,9 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { describeFailure, withAdvice, withFailures } from './failedOutput';
-import { FREE_ITEMS, type KnownItems } from './knownItems';
+import { FREE_ITEMS, type ItemReport } from '../errors/itemReport';
 import { resultOfFailure } from './itemRunner';
 import { leavingError, leavingItems } from './leaving';
-import { finalError } from './nodeErrors';
+import { finalError } from '../errors/nodeErrors';
 import { callOf } from './n8nEngine';
 import { addHints, isRunByAgent, isStopped, isTool } from './runContext';
 import { reportStopped } from './stoppedRun';
@@ -14,37 +14,37 @@ import { reportStopped } from './stoppedRun';
  * thrown, the engine would pass on the input as a success. What earlier tries of Retry On Fail paid
  * for is kept.
  *
- * @param known what is known of the items before anything is read
+ * @param itemReport what is known of the items before anything is read
  * @throws NodeApiError or NodeOperationError if the node stops, or the user stops it
  */
 export async function runNode(
 	context: IExecuteFunctions,
 	execute: () => Promise<INodeExecutionData[][]>,
-	known: KnownItems = FREE_ITEMS,
+	itemReport: ItemReport = FREE_ITEMS,
 ): Promise<INodeExecutionData[][]> {
 	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
 	const wasStopped = isStopped(context);
 	const asLeaving = (outputs: INodeExecutionData[][]): INodeExecutionData[][] =>
-		withFailures(context, outputs, known).map((items) => leavingItems(context, items));
+		withFailures(context, outputs, itemReport).map((items) => leavingItems(context, items));
 	try {
 		return asLeaving(await execute());
 	} catch (error) {
 		// The error of a Stop must keep the word by which the engine recognizes it.
 		if (isStopped(context)) {
-			if (!wasStopped) await reportStopped(context, error, known);
+			if (!wasStopped) await reportStopped(context, error, itemReport);
 			throw leavingError(context, error) as Error;
 		}
 		const node = context.getNode();
 		if (!context.continueOnFail()) {
-			const told = withAdvice(context, finalError(node, error, known), known);
+			const told = withAdvice(context, finalError(node, error, itemReport), itemReport);
 			const failure = leavingError(context, told);
 			if (!isRunByAgent(context) || hasMoreTries(context)) throw failure;
 			return [[{ json: { error: failure.message }, pairedItem: { item: 0 } }]];
 		}
 		const results = context
 			.getInputData()
-			.map((_, itemIndex) => resultOfFailure(node, { error, itemIndex }, known));
-		known.markReturned?.(new Set(results.keys()));
+			.map((_, itemIndex) => resultOfFailure(node, { error, itemIndex }, itemReport));
+		itemReport.markReturned?.(new Set(results.keys()));
 		if (!isTool(context)) addHints(context, [describeFailure(results.flat())]);
 		return asLeaving([results.flat()]);
 	}

@@ -3,9 +3,9 @@ import { mostCharged, type Problem } from '../../../gateway';
 import { withoutUndefined } from '../../../util/json';
 import { inFlow, startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
-import { type KnownItems, type UnreturnedPayment } from './knownItems';
+import { type ItemReport, type UnreturnedPayment } from '../errors/itemReport';
 import { leaving } from './leaving';
-import { problemOf } from './nodeErrors';
+import { problemOf } from '../errors/nodeErrors';
 
 /** The node whose output is the list of what a stopped run leaves. */
 const LIST = 'Image Tasks of the Stopped Run';
@@ -39,7 +39,7 @@ export function logUnreturned(
 export async function reportStopped(
 	context: IExecuteFunctions,
 	error: unknown,
-	known: KnownItems,
+	itemReport: ItemReport,
 ): Promise<void> {
 	// The error of a stopped run has what was paid for (itemRunner.ts).
 	const stopped: Problem & { paid?: UnreturnedPayment[] } = problemOf(error);
@@ -52,7 +52,7 @@ export async function reportStopped(
 	const workflow = subWorkflow(name, [list], {}, settings);
 	const input = context.getInputData();
 	const items = paid.map((payment) => {
-		const { model, prompt, charged: told } = known.itemDetails(payment.item);
+		const { model, prompt, charged: told } = itemReport.itemDetails(payment.item);
 		// A request in progress isn't recorded yet.
 		const charged = mostCharged([told, payment.outcome === 'unknown' ? 'maybe' : 'no']);
 		const fields = copiedFields(input[payment.item]?.json ?? {});

@@ -1,14 +1,14 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { UniqueNames } from '../../../util/fileName';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
-import { detailsOf } from './knownItems';
+import { detailsOf } from '../errors/itemReport';
 import { counted, oneLine } from '../../../util/text';
-import { failedItems, isFailed } from './nodeErrors';
-import { describeReasons } from './failureReasons';
+import { failedItems, isFailed } from '../errors/nodeErrors';
+import { describeReasons } from '../errors/failureReasons';
 import { leaving } from './leaving';
 import { addHints, isTool } from './runContext';
 import { describeBills, inItsUnit } from '../../../util/bill';
-import { tallyOf } from './tally';
+import { totalsOf } from './totals';
 
 /** What the output of a run doesn't say. A plain value, stored while the execution is suspended. */
 export interface RunCounts {
@@ -109,7 +109,7 @@ export function finishRun(
 
 /** The counts and costs of a run. Bills in several currencies have no sum. */
 function summaryOf(result: RunResult): IDataObject {
-	const { bills, ...made } = tallyOf(outputsOf(result));
+	const { bills, ...made } = totalsOf(outputsOf(result));
 	const { rateLimitedRequests, reused } = result.counts;
 	return withoutUndefined({
 		...made,
@@ -155,8 +155,8 @@ export function describeRun(result: RunResult): string {
 	const { items, counts } = result;
 	const reused = new Set(counts.reused);
 	const own = items.filter((_, itemIndex) => !reused.has(itemIndex));
-	const { images, tasks } = tallyOf(outputsOf(result));
-	const { bills, estimatedCost } = tallyOf(outputsOf({ ...result, items: own }));
+	const { images, tasks } = totalsOf(outputsOf(result));
+	const { bills, estimatedCost } = totalsOf(outputsOf({ ...result, items: own }));
 	return lineOf([
 		images + tasks > 0 ? some(images, 'image') : '0 images',
 		some(tasks, 'task'),

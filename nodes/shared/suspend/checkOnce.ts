@@ -14,7 +14,7 @@ import {
 	type TaskWait,
 } from '../tasks/waitEntries';
 import { endOfWait } from '../tasks/waitForTasks';
-import { knownWaits, withFields, type StoredWaits } from './storedWaits';
+import { reportOfWaits, withFields, type StoredWaits } from './storedWaits';
 
 /** How long after its deadline a task is still polled if no check had time for it. */
 const LONGEST_BACKLOG_MS = 1_800_000;
@@ -59,7 +59,7 @@ export async function checkOnce(
 	const entries = [...stored];
 	const waits = { run, entries, toOutput: plan.toOutput };
 	const unpolled: number[] = [];
-	run.gateway.expect(allTasks(entries), countTasks(entries));
+	run.gateway.announce(allTasks(entries), countTasks(entries));
 	const turns = openTurns(overdue.filter((itemIndex) => isOpen(entries[itemIndex])));
 	const poll = async (wait: TaskWait, itemIndex: number): Promise<TaskEnd<TaskWait>> => {
 		await turns.turnOf(itemIndex);
@@ -83,7 +83,7 @@ export async function checkOnce(
 				return await endOfWait(waits, itemIndex, poll(wait, itemIndex));
 			},
 			// Without the tasks that are found to be lost.
-			known: { ...knownWaits(stored), listUnreturned: () => listTasks(entries) },
+			itemReport: { ...reportOfWaits(stored), listUnreturned: () => listTasks(entries) },
 		});
 		const shown = output.map((items, itemIndex) =>
 			items.map((item) => withFields(plan, item, stored[itemIndex]?.wait)),

@@ -1,5 +1,5 @@
 import type { IDataObject, INodeExecutionData, IPairedItemData } from 'n8n-workflow';
-import { isFailed } from '../run/nodeErrors';
+import { isFailed } from '../errors/nodeErrors';
 import { withoutLink } from '../run/n8nEngine';
 
 /*

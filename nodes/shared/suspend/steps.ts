@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway';
 import { finishRun } from '../run/summary';
-import { nodeError, problemOf } from '../run/nodeErrors';
+import { nodeError, problemOf } from '../errors/nodeErrors';
 import { leaving } from '../run/leaving';
 import { isStopped } from '../run/runContext';
 import { checkOnce } from './checkOnce';

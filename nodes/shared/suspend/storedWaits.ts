@@ -1,9 +1,9 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError, type Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
-import type { ItemDetails, KnownItems } from '../run/knownItems';
+import type { ItemDetails, ItemReport } from '../errors/itemReport';
 import type { RunCounts, RunResult } from '../run/summary';
-import { failedItem, finalError, isFailed, problemOf } from '../run/nodeErrors';
+import { failedItem, finalError, isFailed, problemOf } from '../errors/nodeErrors';
 import { taskItem } from '../tasks/taskReference';
 import { listTasks, type TaskWait, type WaitEntry } from '../tasks/waitEntries';
 
@@ -140,7 +140,7 @@ export function itemsMeanwhile(
 }
 
 /** What the waits of items tell about them, where the executions that continue them fail. */
-export function knownWaits(entries: WaitEntry[]): KnownItems {
+export function reportOfWaits(entries: WaitEntry[]): ItemReport {
 	const itemDetails = (itemIndex: number): ItemDetails => {
 		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
 		const { model, prompt, estimatedCost, cost, costCurrency } = facts ?? {};
@@ -155,7 +155,7 @@ export function knownWaits(entries: WaitEntry[]): KnownItems {
 		itemDetails,
 		listUnreturned: () => listTasks(entries),
 		// Not by the node of the user, which may have paid for them, and would again.
-		rescue: 'Give the IDs to Image Wait or Image Task.',
+		recoveryAdvice: 'Give the IDs to Image Wait or Image Task.',
 	};
 }
 
@@ -169,7 +169,7 @@ export function withFailure(
 	error: unknown,
 ): StoredWaits {
 	if (plan.continuesOnFail) return { plan, entries: failOpen(context, { plan, entries }, error) };
-	const ended = finalError(context.getNode(), error, knownWaits(entries));
+	const ended = finalError(context.getNode(), error, reportOfWaits(entries));
 	const { messages, context: told } = ended;
 	const failure = { problem: problemOf(ended), messages, details: told.details as IDataObject };
 	return { plan, entries: [], failure };
@@ -181,10 +181,10 @@ export function failOpen(
 	{ plan, entries }: StoredWaits,
 	error: unknown,
 ): WaitEntry[] {
-	const known = knownWaits(entries);
+	const itemReport = reportOfWaits(entries);
 	return entries.map(({ wait, done }, itemIndex) => {
 		if (done !== undefined || wait === undefined) return { done };
-		const item = failedItem(context.getNode(), error, itemIndex, known.itemDetails(itemIndex));
+		const item = failedItem(context.getNode(), error, itemIndex, itemReport.itemDetails(itemIndex));
 		return { done: { items: [withFields(plan, item, wait)] } };
 	});
 }
@@ -197,4 +197,4 @@ export const withFields = (
 ): INodeExecutionData =>
 	errorOutput || !isFailed(item)
 		? item
-		: { ...item, json: { ...wait?.target.inputFields, ...item.json } };
+		: { ...item, json: { ...wait?.outputSettings.inputFields, ...item.json } };

@@ -1,14 +1,26 @@
-import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { NodeOperationError, sleep } from 'n8n-workflow';
+import {
+	type IDataObject,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+	NodeOperationError,
+	sleep,
+} from 'n8n-workflow';
 import { describeRun, finishRun, type RunCounts } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
-import { describeUnreturned, finalError } from '../run/nodeErrors';
+import { describeUnreturned, finalError } from '../errors/nodeErrors';
 import { leaving } from '../run/leaving';
 import { addHints, isStopped, isTool } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
 import type { WaitEntry } from '../tasks/waitEntries';
-import { failOpen, knownWaits, openItems, resultOf, toItems, type WaitPlan } from './storedWaits';
+import {
+	failOpen,
+	reportOfWaits,
+	openItems,
+	resultOf,
+	toItems,
+	type WaitPlan,
+} from './storedWaits';
 import * as engine from '../run/n8nEngine';
 import { supervisorWorkflow } from './subWorkflows';
 
@@ -75,20 +87,20 @@ export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
 	counts: RunCounts,
-	known = knownWaits(entries),
+	itemReport = reportOfWaits(entries),
 ): Promise<INodeExecutionData[][]> {
 	const plan = planOf(context, counts);
 	const { toOutput } = plan;
-	const text = describeUnreturned(known.listUnreturned?.() ?? []);
+	const text = describeUnreturned(itemReport.listUnreturned?.() ?? []);
 	try {
 		await startSupervisor(context, plan, entries);
 		// A worker without the package, or an older n8n, drops the IDs in the database.
 		logUnreturned(context, 'The run is stored while it waits.', text, 'info');
 	} catch (error) {
 		// A Stop is reported by the node itself.
-		if (isStopped(context)) throw finalError(context.getNode(), error, known);
+		if (isStopped(context)) throw finalError(context.getNode(), error, itemReport);
 		logUnreturned(context, 'n8n could not store the run.', text);
-		if (!context.continueOnFail()) throw finalError(context.getNode(), error, known);
+		if (!context.continueOnFail()) throw finalError(context.getNode(), error, itemReport);
 		const failed = resultOf(failOpen(context, { plan, entries }, error), counts);
 		const { items, open } = finishRun(context, failed, plan.addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];

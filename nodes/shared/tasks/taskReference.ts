@@ -1,5 +1,9 @@
-import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { deepCopy } from 'n8n-workflow';
+import {
+	type IDataObject,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+	deepCopy,
+} from 'n8n-workflow';
 import {
 	type Charged,
 	pathPart,
@@ -17,11 +21,16 @@ import {
 	withoutUndefined,
 	type JsonObject,
 } from '../../../util/json';
-import { readTarget, type ImageTarget } from '../images/imageItems';
-import { attempt, tolerant } from '../parameters/attempt';
+import { readOutputSettings, type OutputSettings } from '../images/imageItems';
+import { orUndefined, tolerant } from '../parameters/orUndefined';
 import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
-import { detailsOf, fieldsOf, type ItemDetails, type KnownItems } from '../run/knownItems';
-import type { RequestFacts } from '../run/requestFacts';
+import {
+	detailsOf,
+	fieldsOf,
+	type ItemDetails,
+	type ItemReport,
+	type RequestFacts,
+} from '../errors/itemReport';
 
 /**
  * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in
@@ -99,7 +108,7 @@ const namesNothing = (item: ItemParameters): boolean =>
 	Object.keys(item.input?.json ?? {}).length === 0 &&
 	item.input?.binary === undefined &&
 	item.isOfItem('taskId') &&
-	attempt(() => item.optionalText('taskId', 'Task ID') ?? '') === '';
+	orUndefined(() => item.optionalText('taskId', 'Task ID') ?? '') === '';
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
 export function factsOfInput(item: ItemParameters): RequestFacts {
@@ -135,7 +144,7 @@ const LONGEST_CURRENCY = 20;
 function detailsOfInput(item: ItemParameters): ItemDetails {
 	const fields = fieldsOf(item.input?.json);
 	const id = nonEmptyString(fields.taskId);
-	const taskId = attempt(() => readTaskId(item)) ?? id;
+	const taskId = orUndefined(() => readTaskId(item)) ?? id;
 	return {
 		charged: chargeOfItem(item),
 		taskId,
@@ -159,7 +168,7 @@ export function chargeOfInput(json: IDataObject): Charged {
 }
 
 /** The items of a node that gets tasks which were submitted earlier. */
-export function knownTaskItems(context: IExecuteFunctions): KnownItems {
+export function reportOfTasks(context: IExecuteFunctions): ItemReport {
 	const input = context.getInputData();
 	const read = tolerant(context, detailsOfInput);
 	const itemDetails = (itemIndex: number): ItemDetails => ({
@@ -174,7 +183,7 @@ export function knownTaskItems(context: IExecuteFunctions): KnownItems {
 export interface TaskOfItem {
 	task: Task;
 	facts: RequestFacts;
-	target: ImageTarget;
+	outputSettings: OutputSettings;
 }
 
 /**
@@ -184,7 +193,7 @@ export interface TaskOfItem {
 export const readTask = (item: ItemParameters): TaskOfItem => ({
 	task: readTaskReference(item),
 	facts: factsOfInput(item),
-	target: readTarget(item),
+	outputSettings: readOutputSettings(item),
 });
 
 /** A finished image of an input item. */
@@ -205,7 +214,7 @@ export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined
 		const advice = "Correct the field 'url' in the node before this one.";
 		throw item.invalid('url', 'a web address', url, advice);
 	}
-	return { url, facts: factsOfInput(item), target: readTarget(item) };
+	return { url, facts: factsOfInput(item), outputSettings: readOutputSettings(item) };
 }
 
 /** An address of the web, without a scheme, or with the image itself. */
@@ -240,7 +249,7 @@ export function shownParameters(fields: JsonObject): IDataObject | undefined {
 export function taskItem({
 	task: { taskId, taskType, statusUrl, status, submittedAt, mentioned = [] },
 	facts,
-	target: { itemIndex, inputFields },
+	outputSettings: { itemIndex, inputFields },
 }: TaskOfItem): INodeExecutionData {
 	const group = status === undefined ? undefined : statusGroup(status);
 	const alsoNamed = mentioned.length === 0 ? undefined : [...mentioned];

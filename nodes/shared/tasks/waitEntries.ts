@@ -1,7 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { type Charged, type Task, taskKey, type WaitFor } from '../../../gateway';
-import { fieldsOf } from '../run/knownItems';
-import type { RequestFacts } from '../run/requestFacts';
+import { fieldsOf, type RequestFacts } from '../errors/itemReport';
 import type { TaskOfItem } from './taskReference';
 
 /** The wait of an input item for a task. */

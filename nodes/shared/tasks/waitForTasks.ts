@@ -4,8 +4,8 @@ import { laterBill } from '../../../util/bill';
 import { afterColon } from '../../../util/text';
 import { resultItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
-import { fieldsOf, type KnownItems } from '../run/knownItems';
-import { failedItem } from '../run/nodeErrors';
+import { fieldsOf, type ItemReport } from '../errors/itemReport';
+import { failedItem } from '../errors/nodeErrors';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
 import {
@@ -58,7 +58,7 @@ export function readWaitOfItem(item: ItemParameters): WaitOfItem {
 }
 
 /** How a person gets the images of the tasks that Image Wait waits for. */
-const RESCUE = 'Run the node again, or give the IDs to Image Wait or Image Task.';
+const RECOVERY_ADVICE = 'Run the node again, or give the IDs to Image Wait or Image Task.';
 
 /** Options of the wait for all tasks of a run. */
 interface WaitOptions {
@@ -69,7 +69,7 @@ interface WaitOptions {
 	/** Whether the execution is stored in place of waiting here. */
 	isStored: boolean;
 	/** What is known of the items. */
-	known: KnownItems;
+	itemReport: ItemReport;
 }
 
 /**
@@ -83,7 +83,7 @@ export async function waitForTasks(
 	run: Run,
 	count: number,
 	read: (itemIndex: number) => WaitOfItem,
-	{ toOutput, isStored, known }: WaitOptions,
+	{ toOutput, isStored, itemReport }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 	const shared: Waits = { run, entries, toOutput };
@@ -92,7 +92,7 @@ export async function waitForTasks(
 			const { image, wait, failure, isUnclear = false } = read(itemIndex);
 			entries[itemIndex] = { wait };
 			const failed = (error: unknown): INodeExecutionData[] => [
-				failedItem(run.node, error, itemIndex, known.itemDetails(itemIndex)),
+				failedItem(run.node, error, itemIndex, itemReport.itemDetails(itemIndex)),
 			];
 			return async () => {
 				if (failure !== undefined) return failed(failure);
@@ -104,10 +104,14 @@ export async function waitForTasks(
 		},
 		checkAll: () => {
 			// The number of tasks affects the pauses.
-			run.gateway.expect(allTasks(entries), countTasks(entries));
+			run.gateway.announce(allTasks(entries), countTasks(entries));
 			return [];
 		},
-		known: { ...known, rescue: RESCUE, listUnreturned: () => listTasks(entries) },
+		itemReport: {
+			...itemReport,
+			recoveryAdvice: RECOVERY_ADVICE,
+			listUnreturned: () => listTasks(entries),
+		},
 	});
 	return withOutput(entries, output);
 }
@@ -147,7 +151,7 @@ export async function endOfWait(
 export async function finishedItems(
 	run: Run,
 	state: TaskState,
-	{ facts, target }: Pick<TaskOfItem, 'facts' | 'target'>,
+	{ facts, outputSettings }: Pick<TaskOfItem, 'facts' | 'outputSettings'>,
 ): Promise<INodeExecutionData[]> {
 	const { model, created, usage, taskId, taskType, status, images, refusal, requestId } = state;
 	if (refusal !== undefined) {
@@ -155,13 +159,13 @@ export async function finishedItems(
 	}
 	const bill = laterBill(state, facts);
 	const shown = { ...facts, ...bill, created, usage, taskId, taskType, status, requestId };
-	return await resultItems(run, images, { ...shown, model: shown.model ?? model }, target);
+	return await resultItems(run, images, { ...shown, model: shown.model ?? model }, outputSettings);
 }
 
 /** The output item of an image that an input item names in place of a task. */
 async function finishedImage(
 	run: Run,
-	{ url, facts, target }: ImageOfItem,
+	{ url, facts, outputSettings }: ImageOfItem,
 ): Promise<INodeExecutionData[]> {
-	return await resultItems(run, [{ url }], facts, target);
+	return await resultItems(run, [{ url }], facts, outputSettings);
 }

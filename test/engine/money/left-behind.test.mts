@@ -1,7 +1,7 @@
 /** What a run that ends early says of what it leaves behind: only what is true, a line each. */
 import '../fast-time.mjs';
 import { listPayments, type PaymentResult } from '../../../nodes/shared/payments/payment.js';
-import { describeUnreturned } from '../../../nodes/shared/run/nodeErrors.js';
+import { describeUnreturned } from '../../../nodes/shared/errors/nodeErrors.js';
 import { errorOf } from '../one-node.mjs';
 import { sharedBench } from '../opened.mjs';
 import { NODE, workflowOf } from '../workbench.mjs';

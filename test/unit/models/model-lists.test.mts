@@ -39,7 +39,7 @@ function open(takesMs: number, concurrency = 10) {
 
 test('the pages of a list that is not waited for have one deadline, at which it is cut', async () => {
 	const { clock, lists, sent } = open(4000);
-	const { models, isCut } = await clock.run(lists.quick('media'));
+	const { models, isCut } = await clock.run(lists.readOnce('media'));
 	expect(models.map(({ model }) => model)).toEqual(['m0', 'm1']);
 	expect(isCut).toBe(true);
 	expect(sent.map(({ timeoutMs }) => timeoutMs)).toEqual([10_000, 6000, 2000]);
@@ -48,7 +48,7 @@ test('the pages of a list that is not waited for have one deadline, at which it 
 test('single models of a cut list are few at a time, and have one deadline together', async () => {
 	const { clock, lists, sent, most } = open(3000, 2);
 	const names = Array.from({ length: 12 }, (_, index) => `a${index}`);
-	const found = await clock.run(Promise.all(names.map((name) => lists.quickModel(name))));
+	const found = await clock.run(Promise.all(names.map((name) => lists.readModelOnce(name))));
 	expect(most()).toBe(2);
 	expect(found.flatMap((record) => record?.model ?? [])).toEqual(names.slice(0, 6));
 	// Two more were begun before the deadline.

@@ -27,19 +27,19 @@ function clientFor(outcomes: Outcome[], { concurrency = 10, latencyMs = 10 } = {
 	const clock = new FakeClock();
 	const limiter = new RateLimiter({ concurrency, clock });
 	const sent: Array<{ plan: RequestPlan; at: number; timeoutMs?: number }> = [];
-	const onRepeat = jest.fn();
+	const onRateLimited = jest.fn();
 	const client = new Client({
 		limiter,
 		clock,
 		wallClock: clock.now,
-		onRepeat,
+		onRateLimited,
 		sendOnce: async (plan, timeoutMs) => {
 			sent.push({ plan, at: clock.now(), timeoutMs });
 			await clock.sleep(latencyMs);
 			return outcomes[Math.min(sent.length, outcomes.length) - 1];
 		},
 	});
-	return { clock, client, sent, onRepeat };
+	return { clock, client, sent, onRateLimited };
 }
 
 // client/retry-policy.test.mts has what comes after each outcome.
@@ -134,9 +134,9 @@ test.each<[string, RequestPlan, Outcome[], number]>([
 	['but not the last one, which nothing follows', paid, [REFUSAL], 14],
 	['but no other faults', paid, [fault('refused'), QUOTA, accepted], 0],
 ])('refusals for the rate limit are counted, %s', async (_name, plan, outcomes, repeats) => {
-	const { clock, client, onRepeat } = clientFor(outcomes);
+	const { clock, client, onRateLimited } = clientFor(outcomes);
 	await clock.run(sentBy(client, plan));
-	expect(onRepeat).toHaveBeenCalledTimes(repeats);
+	expect(onRateLimited).toHaveBeenCalledTimes(repeats);
 });
 
 test('fifteen refusals in a row end each request that is refused then, whichever they were of', async () => {

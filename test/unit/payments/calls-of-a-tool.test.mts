@@ -34,16 +34,16 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 			const plan = planGeneration({ model: 'm', prompt });
 			const identified = identify(paid, 0, plan);
 			return {
-				reference: async () => {
+				idempotencyKey: async () => {
 					await identified;
-					return paid.journal.reference(0);
+					return paid.journal.idempotencyKey(0);
 				},
 				/** A request whose response doesn't come. */
 				lose: async () => {
 					await identified;
 					paid.assignment.assign();
 					expect(paid.journal.find(0)).toBeUndefined();
-					paid.journal.reference(0);
+					paid.journal.idempotencyKey(0);
 					paid.journal.begin(0, () => ({ message: 'unknown', description: '' }));
 				},
 				/** @returns what it got, by when it was paid for */
@@ -57,14 +57,14 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 					}));
 					return Number(created);
 				},
-				listed: () => paid.known.listUnreturned(),
+				listed: () => paid.itemReport.listUnreturned(),
 				charged: async () => {
 					await identified;
 					paid.assignment.assign();
-					return paid.known.chargeOf(0);
+					return paid.itemReport.chargeOf(0);
 				},
 				end: (succeeds: boolean) => {
-					if (succeeds) paid.known.markReturned(new Set());
+					if (succeeds) paid.itemReport.markReturned(new Set());
 					paid.journal.close();
 				},
 			};
@@ -149,17 +149,17 @@ test('in any order: each image is returned by one call, and what was not returne
 	);
 });
 
-test('at the gateway, each call is known by another reference, but one that replaces a lost one', async () => {
+test('at the gateway, each call is known by another idempotencyKey, but one that replaces a lost one', async () => {
 	const tool = openTool([], 'Idempotency-Key');
 	const [one, other, owl] = [tool.open(0), tool.open(1), tool.open(2, 'an owl')];
 	for (const call of [one, other, owl]) await call.lose();
-	const lost = tool.payments as Array<{ reference: string }>;
+	const lost = tool.payments as Array<{ idempotencyKey: string }>;
 	[one, other, owl].forEach((call) => call.end(false));
-	const references = lost.map(({ reference }) => reference);
-	expect(new Set(references).size).toBe(3);
-	const again = await Promise.all([3, 4].map(async (run) => await tool.open(run).reference()));
-	expect(again.sort()).toEqual(references.slice(0, 2).sort());
-	expect(references).not.toContain(await tool.open(5).reference());
+	const idempotencyKeys = lost.map(({ idempotencyKey }) => idempotencyKey);
+	expect(new Set(idempotencyKeys).size).toBe(3);
+	const again = await Promise.all([3, 4].map(async (run) => await tool.open(run).idempotencyKey()));
+	expect(again.sort()).toEqual(idempotencyKeys.slice(0, 2).sort());
+	expect(idempotencyKeys).not.toContain(await tool.open(5).idempotencyKey());
 });
 
 test('a lost call is asked for again by the next one, if that one was not answered either', async () => {
@@ -167,10 +167,10 @@ test('a lost call is asked for again by the next one, if that one was not answer
 	const lost = tool.open(0);
 	await lost.lose();
 	lost.end(false);
-	const [{ reference } = {}] = tool.payments as Array<{ reference?: string }>;
+	const [{ idempotencyKey } = {}] = tool.payments as Array<{ idempotencyKey?: string }>;
 	for (const runIndex of [1, 2]) {
 		const refused = tool.open(runIndex);
-		expect(await refused.reference()).toBe(reference);
+		expect(await refused.idempotencyKey()).toBe(idempotencyKey);
 		refused.end(false);
 	}
 });
@@ -178,18 +178,23 @@ test('a lost call is asked for again by the next one, if that one was not answer
 test.each([
 	['and is answered', true],
 	['and is lost again', false],
-])('what was lost before a Retry has one reference: it is asked for %s', async (_, isAnswered) => {
-	const tool = openTool([], 'Idempotency-Key');
-	const lost = tool.open(0);
-	await lost.lose();
-	lost.end(false);
-	const [{ reference }] = tool.payments as [{ reference: string }];
-	const retried = tool.open(0, 'a fox', { prompt: 'a fox' }, '2');
-	await (isAnswered ? retried.pay() : retried.lose());
-	retried.end(isAnswered);
-	const kept = (tool.payments as Array<{ reference?: string }>).map((payment) => payment.reference);
-	expect(kept).toStrictEqual(isAnswered ? [] : [undefined, reference]);
-});
+])(
+	'what was lost before a Retry has one idempotencyKey: it is asked for %s',
+	async (_, isAnswered) => {
+		const tool = openTool([], 'Idempotency-Key');
+		const lost = tool.open(0);
+		await lost.lose();
+		lost.end(false);
+		const [{ idempotencyKey }] = tool.payments as [{ idempotencyKey: string }];
+		const retried = tool.open(0, 'a fox', { prompt: 'a fox' }, '2');
+		await (isAnswered ? retried.pay() : retried.lose());
+		retried.end(isAnswered);
+		const kept = (tool.payments as Array<{ idempotencyKey?: string }>).map(
+			(payment) => payment.idempotencyKey,
+		);
+		expect(kept).toStrictEqual(isAnswered ? [] : [undefined, idempotencyKey]);
+	},
+);
 
 test('a call that was refused was not charged, whatever an equal one at the same time has paid', async () => {
 	const tool = openTool();

@@ -1,6 +1,6 @@
 /** What a payment says of its charge when its run ends before it. */
 import { openGateway } from '../../../gateway/index.js';
-import { RunEnded } from '../../../gateway/protocol/runEnded.js';
+import { RunEnded } from '../../../gateway/wire/inFlight.js';
 
 /** Pays through a transport that ends the run when it gets the request of this number. */
 async function chargeOf(stopAt: number, statuses: number[]): Promise<unknown> {

@@ -37,7 +37,7 @@ async function payWith(
 	const journal: Journal<string> = {
 		find: () => undefined,
 		begin: () => undefined,
-		reference: (key) => `the payment ${key}`,
+		idempotencyKey: (key) => `the payment ${key}`,
 		settle: (_, { charged }) => void settled.push(charged),
 		...own,
 	};
@@ -93,11 +93,11 @@ describe('what an earlier try has left unknown', () => {
 	});
 
 	test.each(['', 'Idempotency-Key'])(
-		'is not sent without a reference, header "%s"',
+		'is not sent without a idempotencyKey, header "%s"',
 		async (name) => {
 			const { sent, settled, error } = await payWith([HALF], name, {
 				find,
-				reference: () => undefined,
+				idempotencyKey: () => undefined,
 			});
 			expect([sent, settled, error.problem]).toEqual([[], [], problem]);
 		},

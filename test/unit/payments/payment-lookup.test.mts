@@ -144,7 +144,7 @@ function openExecutions() {
 				const paying = pay(payer, paid.journal, 0, planOf(choices), read);
 				return await paying.finally(() => paid.journal.close());
 			};
-			return { pay: payWith, recover: () => paid.known.recover(new Error('broken'), 0).items };
+			return { pay: payWith, recover: () => paid.itemReport.recover(new Error('broken'), 0).items };
 		},
 	};
 }
@@ -309,8 +309,8 @@ describe('the key of a payment', () => {
 		for (const [item, prompt] of prompts.entries()) await identify(log, item, planOf(prompt));
 		return log;
 	};
-	const lost = (prompt: string, reference?: string) => ({
-		...{ executionId: '1', runIndex: 0, itemIndex: 0, inputDigest: '', reference },
+	const lost = (prompt: string, idempotencyKey?: string) => ({
+		...{ executionId: '1', runIndex: 0, itemIndex: 0, inputDigest: '', idempotencyKey },
 		...{
 			requestDigest: requestDigestOf(planOf(prompt)),
 			result: { kind: 'unknown', problem: unknown },
@@ -318,15 +318,15 @@ describe('the key of a payment', () => {
 	});
 
 	test('is asked for again with the same request, and with no other', async () => {
-		for (const [prompt, reference] of [
+		for (const [prompt, idempotencyKey] of [
 			['a', 'r'],
 			['b', undefined],
 		] as const) {
 			const log = await open([lost('a', 'r')], [prompt]);
 			log.assignment.assign();
-			expect([log.journal.find(0)?.charged, log.journal.reference(0)]).toEqual([
+			expect([log.journal.find(0)?.charged, log.journal.idempotencyKey(0)]).toEqual([
 				'maybe',
-				reference,
+				idempotencyKey,
 			]);
 		}
 	});
@@ -344,7 +344,7 @@ describe('the key of a payment', () => {
 		const store: object[] = [];
 		const first = await open(store, ['b', 'a']);
 		first.assignment.assign();
-		const alone = first.journal.reference(1);
+		const alone = first.journal.idempotencyKey(1);
 		first.journal.begin(1, () => unknown);
 		first.journal.settle(1, {
 			charged: 'yes',
@@ -357,8 +357,8 @@ describe('the key of a payment', () => {
 			second.assignment.paymentOf(0) !== undefined,
 			second.assignment.paymentOf(1) !== undefined,
 		]).toEqual([false, true]);
-		expect(second.journal.reference(0)).toBeDefined();
-		expect(second.journal.reference(0)).not.toBe(alone);
+		expect(second.journal.idempotencyKey(0)).toBeDefined();
+		expect(second.journal.idempotencyKey(0)).not.toBe(alone);
 	});
 });
 
@@ -366,7 +366,7 @@ test('an item may have been charged where the record cannot be read', () => {
 	const chargeIn = (version: number) => {
 		const store = { mediaGatewayPaid: { version, payments: [] } };
 		const log = openPaymentLog<ImagesReceipt>(paymentContext('1', store, [{ json: {} }]), []);
-		return [log.known.chargeOf(0), log.known.itemDetails(0).charged];
+		return [log.itemReport.chargeOf(0), log.itemReport.itemDetails(0).charged];
 	};
 	expect([chargeIn(1), chargeIn(2)]).toEqual([
 		['no', 'no'],

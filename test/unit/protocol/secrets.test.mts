@@ -67,8 +67,8 @@ describe('the client, whose gateway quotes the key everywhere', () => {
 		const task = { taskId: 'task_1', taskType: 'generation' } as const;
 		for (const step of [
 			gateway.wait(task, 1),
-			gateway.look(task),
-			gateway.models.quick('names'),
+			gateway.getStatus(task),
+			gateway.models.readOnce('names'),
 			gateway.download({ url: URL_OF_IMAGE, name: { fallback: 'a' } }, async () => ({})),
 		]) {
 			await step.catch((error: GatewayError) => left.push(error.stack, error.problem));

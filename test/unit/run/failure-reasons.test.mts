@@ -1,5 +1,5 @@
 /** Why items have failed, in one line. */
-import { describeReasons, reasonIn } from '../../../nodes/shared/run/failureReasons.js';
+import { describeReasons, reasonIn } from '../../../nodes/shared/errors/failureReasons.js';
 
 const failed = (error: string, details: object = {}) => [
 	{ json: { error, details: { charged: 'no' as const, ...details } } },

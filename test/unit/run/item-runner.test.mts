@@ -1,7 +1,7 @@
 /** When items are begun: the turns in which it happens, and what a Stop leaves undone. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { runItems } from '../../../nodes/shared/run/itemRunner.js';
-import { RunEnded } from '../../../gateway/protocol/runEnded.js';
+import { RunEnded } from '../../../gateway/wire/inFlight.js';
 
 type RunOfItems = Parameters<typeof runItems>[0];
 type ItemSteps = Parameters<typeof runItems>[2];
@@ -24,7 +24,7 @@ function openRun(continuesOnFail = false) {
 		node: { id: '1', name: 'Images', type: 'x', typeVersion: 1, position: [0, 0], parameters: {} },
 		continuesOnFail,
 		gateway: {
-			turn: async () => {
+			yieldToOthers: async () => {
 				if (isOver) return await Promise.reject(ended);
 				turns += 1;
 				await turn();
@@ -62,7 +62,7 @@ test('others get their turn while many items are prepared and begun, and the ord
 	});
 	await watching;
 	expect(output.flat()).toEqual(Array.from({ length: COUNT }, (_, index) => item(index)).flat());
-	// In both passes 25 items a turn: all of them together take longer than a turn may.
+	// In both passes 25 items a yieldToOthers: all of them together take longer than a turn may.
 	expect(turns()).toBe((2 * COUNT) / 25);
 	expect(seen.some(({ prepared: some }) => some > 0 && some < COUNT)).toBe(true);
 	expect(seen.some(({ begun: some }) => some > 0 && some < COUNT)).toBe(true);

@@ -18,7 +18,7 @@ async function check(httpCode: number, json: object) {
 		clock,
 		client: { attempt, pausesInARow: 0 },
 		limits: { timeoutMs: 60_000 },
-		tell: () => undefined,
+		onProgress: () => undefined,
 		hints: new Set<string>(),
 	};
 	const waiter = new TaskWaiter(context, { intervalMs: 3000 }, new TasksOfRun());

@@ -1,6 +1,5 @@
-import { Requests } from '../../../gateway/wire/inFlight.js';
+import { Requests, RunEnded } from '../../../gateway/wire/inFlight.js';
 import type { FaultOutcome, Outcome } from '../../../gateway/protocol/outcome.js';
-import { RunEnded } from '../../../gateway/protocol/runEnded.js';
 
 const faultFrom = (error: unknown): FaultOutcome => ({
 	kind: 'fault',

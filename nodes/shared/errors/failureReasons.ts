@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { nonEmptyString } from '../../../util/json';
 import { withoutTries } from '../../../util/tries';
-import { detailsOf } from './knownItems';
+import { detailsOf } from './itemReport';
 import { isFailed } from './nodeErrors';
 
 /** In characters: of a longer message, the rest doesn't count. */

@@ -1,5 +1,12 @@
-import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
-import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
+import {
+	type IDataObject,
+	type INode,
+	type INodeExecutionData,
+	type JsonObject,
+	NodeApiError,
+	NodeOperationError,
+	WAIT_FOR_SUB_EXECUTION,
+} from 'n8n-workflow';
 import { withoutDataUrls } from '../../../util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { capital, counted, escapeHtml, quote, LONGEST_EXCERPT } from '../../../util/text';
@@ -7,9 +14,9 @@ import { type Charged, GatewayError, hasCode, mostCharged, type Problem } from '
 import {
 	FREE_ITEMS,
 	type ItemDetails,
-	type KnownItems,
+	type ItemReport,
 	type UnreturnedPayment,
-} from './knownItems';
+} from './itemReport';
 import { rowName } from './rowNames';
 
 /**
@@ -126,9 +133,9 @@ type NameOfRow = (itemIndex: number) => string;
 
 /** The names of input items by what is known of them. */
 export const rowNamesOf =
-	(known: Pick<KnownItems, 'itemDetails'> | undefined): NameOfRow =>
+	(itemReport: Pick<ItemReport, 'itemDetails'> | undefined): NameOfRow =>
 	(itemIndex) =>
-		rowName(itemIndex, known?.itemDetails(itemIndex).prompt);
+		rowName(itemIndex, itemReport?.itemDetails(itemIndex).prompt);
 
 /**
  * The same payments as lines for a person, under a heading for each kind; empty if there are none.
@@ -153,14 +160,14 @@ const shortLine = (payment: UnreturnedPayment, nameOf: NameOfRow): string =>
 	`${capital(nameOf(payment.item))}: ${lineOf(payment)[1]}`;
 
 /** What was paid for and not returned, in a sentence or two; the IDs are in the error's lines. */
-function describePaid(paid: UnreturnedPayment[], rescue: string): string {
+function describePaid(paid: UnreturnedPayment[], recoveryAdvice: string): string {
 	if (paid.length === 0) return '';
 	const unclear = paid.filter(({ outcome }) => outcome === 'unknown').length;
 	const safe = paid.length - unclear;
 	const texts = [
 		safe === 0
 			? ''
-			: `${counted(safe, 'paid request')} ${safe === 1 ? 'is' : 'are'} recorded with this execution. ${rescue}`,
+			: `${counted(safe, 'paid request')} ${safe === 1 ? 'is' : 'are'} recorded with this execution. ${recoveryAdvice}`,
 		unclear === 0
 			? ''
 			: `${counted(unclear, 'request')} may have been charged, and a retry sends ${unclear === 1 ? 'it' : 'them'} again: check the usage log in the gateway's console first.`,
@@ -176,18 +183,18 @@ function describePaid(paid: UnreturnedPayment[], rescue: string): string {
  * The error that ends the node. An error that was already made for the user stays as it is, apart
  * from the word that the engine takes for a Stop.
  *
- * @param known what is known of the items
+ * @param itemReport what is known of the items
  */
 export function finalError(
 	node: INode,
 	error: unknown,
-	known: KnownItems = FREE_ITEMS,
+	itemReport: ItemReport = FREE_ITEMS,
 ): NodeApiError | NodeOperationError {
 	const isMade = error instanceof NodeApiError || error instanceof NodeOperationError;
 	// Only errors made by `nodeError` have details, and list what was paid for.
-	if (!isMade) return nodeError(node, error, { known });
+	if (!isMade) return nodeError(node, error, { itemReport });
 	if (error.context.details === undefined) {
-		return nodeError(node, error, { known, itemIndex: error.context.itemIndex as number });
+		return nodeError(node, error, { itemReport, itemIndex: error.context.itemIndex as number });
 	}
 	error.message = shown(error.message);
 	return error;
@@ -197,7 +204,7 @@ export function finalError(
 interface ErrorSource {
 	/** Undefined if it is about the whole run. */
 	itemIndex?: number;
-	known?: KnownItems;
+	itemReport?: ItemReport;
 	/** A line for each item that has failed, if there are several. */
 	lines?: string[];
 }
@@ -213,21 +220,21 @@ const MOST_SHOWN = 5;
 export function nodeError(
 	node: INode,
 	error: unknown,
-	{ itemIndex, known, lines = [] }: ErrorSource = {},
+	{ itemIndex, itemReport, lines = [] }: ErrorSource = {},
 ): NodeApiError | NodeOperationError {
 	const { message, description, httpCode, ...details } = problemOf(error);
-	const paid = known?.listUnreturned?.() ?? [];
+	const paid = itemReport?.listUnreturned?.() ?? [];
 	const some = lines.slice(0, MOST_SHOWN);
 	const more = lines.length > some.length ? ["'Error details' below lists the others."] : [];
 	// n8n itself counts it from 0.
-	const isOneOfMany = itemIndex !== undefined && lines.length === 0 && (known?.count ?? 0) > 1;
-	const nameOf = rowNamesOf(known);
+	const isOneOfMany = itemIndex !== undefined && lines.length === 0 && (itemReport?.count ?? 0) > 1;
+	const nameOf = rowNamesOf(itemReport);
 	const who = isOneOfMany ? `It was ${nameOf(itemIndex)}.` : '';
 	const texts = [
 		`${description} ${who}`.trim(),
 		...some,
 		...more,
-		describePaid(paid, known?.rescue ?? ''),
+		describePaid(paid, itemReport?.recoveryAdvice ?? ''),
 	];
 	const advice = texts.filter((text) => text !== '').join('\n');
 	// The editor renders the description as HTML, in which a line break is a space, and part of an
@@ -244,9 +251,9 @@ export function nodeError(
 	made.description = advice;
 	made.messages = [...lines, ...paid.map((payment) => shortLine(payment, nameOf))];
 	const own =
-		known === undefined
+		itemReport === undefined
 			? { ...details, httpCode, outcome: outcomeOf(error) }
-			: detailsFor(error, detailsOfRun(known, itemIndex));
+			: detailsFor(error, detailsOfRun(itemReport, itemIndex));
 	Object.assign(made.context, {
 		details: withoutUndefined({ ...own, paid: paid.length === 0 ? undefined : paid }),
 		...(html === advice ? {} : { descriptionTemplate: html }),
@@ -255,9 +262,14 @@ export function nodeError(
 }
 
 /** The details of the item that ends a run, with the charge of all items. */
-function detailsOfRun(known: KnownItems, itemIndex?: number): ItemDetails {
-	const only = known.count === 1 ? 0 : undefined;
+function detailsOfRun(itemReport: ItemReport, itemIndex?: number): ItemDetails {
+	const only = itemReport.count === 1 ? 0 : undefined;
 	const own = itemIndex ?? only;
-	const charges = Array.from({ length: known.count }, (_, index) => known.chargeOf(index));
-	return { ...(own === undefined ? {} : known.itemDetails(own)), charged: mostCharged(charges) };
+	const charges = Array.from({ length: itemReport.count }, (_, index) =>
+		itemReport.chargeOf(index),
+	);
+	return {
+		...(own === undefined ? {} : itemReport.itemDetails(own)),
+		charged: mostCharged(charges),
+	};
 }

@@ -2,11 +2,10 @@ import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { rounded } from '../../../util/amount';
 import { sumOfBills, type Bill } from '../../../util/bill';
 import { finiteNumber, withoutUndefined } from '../../../util/json';
-import { detailsOf } from './knownItems';
-import type { RequestFacts } from './requestFacts';
+import { detailsOf, type RequestFacts } from '../errors/itemReport';
 
 /** What the output of a run says that it has made and cost. */
-interface Tally {
+interface Totals {
 	/** Finished images, downloaded or not. */
 	images: number;
 	tasks: number;
@@ -17,17 +16,17 @@ interface Tally {
 }
 
 /** The same of one input item. */
-type ItemTally = Bill & { task?: string; images?: number; estimatedCost?: number };
+type ItemTotals = Bill & { task?: string; images?: number; estimatedCost?: number };
 
 /**
  * Adds up what output items say of themselves, failed ones too.
  *
  * @param items the output items of each input item; several with the same task share its images and cost
  */
-export function tallyOf(items: INodeExecutionData[][]): Tally {
-	const byTask = new Map<unknown, ItemTally>();
+export function totalsOf(items: INodeExecutionData[][]): Totals {
+	const byTask = new Map<unknown, ItemTotals>();
 	items.forEach((list, itemIndex) => {
-		const own = tallyOfItem(list);
+		const own = totalsOfItem(list);
 		const key = own.task ?? itemIndex;
 		// Only one of the items may know the price.
 		byTask.set(key, { ...byTask.get(key), ...own });
@@ -41,7 +40,7 @@ export function tallyOf(items: INodeExecutionData[][]): Tally {
 	};
 }
 
-function tallyOfItem(list: INodeExecutionData[]): ItemTally {
+function totalsOfItem(list: INodeExecutionData[]): ItemTotals {
 	const facts = list
 		.map(({ json }) => detailsOf(json) ?? json)
 		.filter(({ charged, dryRun }) => charged !== 'no' && dryRun !== true);

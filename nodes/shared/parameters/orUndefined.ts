@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { ItemParameters } from './itemParameters';
 
 /** The value that a function reads; undefined if it throws. */
-export function attempt<T>(read: () => T): T | undefined {
+export function orUndefined<T>(read: () => T): T | undefined {
 	try {
 		return read();
 	} catch {
@@ -14,4 +14,4 @@ export function attempt<T>(read: () => T): T | undefined {
 export const tolerant =
 	<T extends object>(context: IExecuteFunctions, read: (item: ItemParameters) => T) =>
 	(itemIndex: number): Partial<T> =>
-		attempt(() => read(new ItemParameters(context, itemIndex))) ?? {};
+		orUndefined(() => read(new ItemParameters(context, itemIndex))) ?? {};

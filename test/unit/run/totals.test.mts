@@ -1,9 +1,9 @@
 /** What a run has made and cost, by what its output items say. */
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { tallyOf } from '../../../nodes/shared/run/tally.js';
+import { totalsOf } from '../../../nodes/shared/run/totals.js';
 
 const tally = (...items: IDataObject[][]) =>
-	tallyOf(items.map((list) => list.map((json) => ({ json }))));
+	totalsOf(items.map((list) => list.map((json) => ({ json }))));
 const failed = (details: IDataObject): IDataObject => ({ error: 'no', details });
 
 const IMAGE = { url: 'https://x/1.png', index: 0, estimatedCost: 0.04, cost: 0.05 };

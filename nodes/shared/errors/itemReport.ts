@@ -1,7 +1,21 @@
+import type { Bill } from '../../../util/bill';
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { type Charged, readCharged, statusGroup, type TaskType } from '../../../gateway';
 import { isJsonObject, type JsonObject } from '../../../util/json';
-import type { RequestFacts } from './requestFacts';
+
+/** The facts of an image request, for its output items and its error. */
+export type RequestFacts = Bill & {
+	model?: string;
+	prompt?: string;
+	/** The other parameters that were sent, to reproduce the image. */
+	parameters?: IDataObject;
+	/** The estimated cost of all requested images, in the gateway's own unit. */
+	estimatedCost?: number;
+	/**
+	 * The price of an image, if the model has one: the cost then follows from the returned images.
+	 */
+	pricePerImage?: number;
+};
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
 export interface ItemDetails
@@ -53,7 +67,7 @@ export interface Recovered {
  * The items of a node, as they are known from before the credential and the parameters are read. All
  * that fails takes its details from here, wherever it fails.
  */
-export interface KnownItems {
+export interface ItemReport {
 	/** The number of input items. */
 	readonly count: number;
 	/** Whether what the node sends is charged; to get a task isn't, whatever the task has cost. */
@@ -65,7 +79,7 @@ export interface KnownItems {
 	/** The payments whose results haven't been returned, for the error that ends a run. */
 	listUnreturned?(): UnreturnedPayment[];
 	/** How a person gets these results without paying again. */
-	readonly rescue?: string;
+	readonly recoveryAdvice?: string;
 	/** @param error of an item, which may have failed before this try has looked up its payment */
 	recover?(error: unknown, itemIndex: number): Recovered;
 	/**
@@ -77,7 +91,7 @@ export interface KnownItems {
 }
 
 /** The items of a node whose requests are never charged. */
-export const FREE_ITEMS: KnownItems = {
+export const FREE_ITEMS: ItemReport = {
 	count: 0,
 	isPaying: false,
 	chargeOf: () => 'no',

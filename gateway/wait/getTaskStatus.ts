@@ -16,9 +16,9 @@ import {
 	type OpenResult,
 	type PolledTask,
 	type SendQuery,
+	type WaitContext,
 } from './pollTask';
 import type { TasksOfRun } from './taskQueries';
-import type { WaitContext } from './waitContext';
 
 /**
  * Gets the state of a task, with retries.
@@ -26,7 +26,7 @@ import type { WaitContext } from './waitContext';
  * @returns the state, finished or not
  * @throws GatewayError with the ID of the task
  */
-export async function lookAtTask(
+export async function getTaskStatus(
 	context: WaitContext,
 	wanted: Task,
 	tasks: TasksOfRun,
