@@ -23,6 +23,7 @@ const ENGINE_TESTS: Record<string, string> = {
 	'nodes/MediaModels/': 'models',
 	'nodes/Message/': 'messages money',
 	'nodes/shared/create/': 'money images run',
+	'nodes/shared/errors/': 'faults run money',
 	'nodes/shared/fields/': 'run models',
 	'nodes/shared/images/': 'images requests',
 	'nodes/shared/models/': 'models money',

@@ -74,7 +74,7 @@ function foundIn(body: unknown): Found[] {
 }
 
 /** Whether the name of an object or a list says that it isn't about the result. */
-export const isAboutOther = (name: string): boolean => NO_RESULT.test(inWords(name));
+const isAboutOther = (name: string): boolean => NO_RESULT.test(inWords(name));
 
 const isImageName = (name: string, value: string): boolean =>
 	!NO_IMAGE.test(name) &&

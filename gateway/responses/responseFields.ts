@@ -2,7 +2,7 @@ import { INLINE_FIELDS } from '../../util/inlineImages';
 import { decoded } from '../../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, numberOf, parseJson } from '../../util/json';
 import type { JsonObject } from '../../util/json';
-import { hasImageAddress, isAboutOther } from './foundImages';
+import { hasImageAddress } from './foundImages';
 import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
 import { statusGroup, type StatusGroup } from '../protocol/status';
 import { LONGEST_ADDRESS } from '../protocol/url';
@@ -126,24 +126,9 @@ const textAt = (object: unknown, names: readonly string[]): string | undefined =
 
 /** The objects in an object that can be about its task. One in a list is usually an image. */
 function insideOf(object: JsonObject, names: readonly string[]): JsonObject[] {
-	const named = valuesAt(object, names)
+	return valuesAt(object, names)
 		.flatMap((value) => (Array.isArray(value) ? tasksIn(value, object) : value))
 		.filter(isJsonObject);
-	return named.length > 0 ? named : tasksAnywhere(object);
-}
-
-/** The tasks in fields of any name, of an object that has no envelope. */
-function tasksAnywhere(object: JsonObject): JsonObject[] {
-	const isEnvelope = (value: unknown): boolean => typeof value === 'object' && value !== null;
-	if (valuesAt(object, PLACES).some(isEnvelope)) return [];
-	const isNamed = idsAt(object, ALL_IDS).length > 0;
-	const hasState = (value: unknown): boolean => statusGroup(statusOf(value)) !== 'unknown';
-	const isInside = ([name, value]: [string, unknown]) => isJsonObject(value) && !isAboutOther(name);
-	// Of what isn't an object, such as a text, the entries are its characters.
-	return Object.entries(isJsonObject(object) ? object : {})
-		.filter(isInside)
-		.map(([, value]) => value as JsonObject)
-		.filter((value) => hasTaskId(value) || (!isNamed && isTask(value, object) && hasState(value)));
 }
 
 /** The tasks in a list. What has failed there, beside an image, is an image that was refused. */

@@ -78,7 +78,7 @@ test('a file in memory is digested in pieces', async () => {
 	Buffer.from('89504e470d0a1a0a', 'hex').copy(png);
 	const run = {
 		fileReads: { run: async (read: () => unknown) => await read() },
-		gateway: { turn },
+		gateway: { yieldToOthers: turn },
 	};
 	const upload = { label: 'x', part: 'image', imageOnly: true };
 	const binary = { data: png.toString('base64') };

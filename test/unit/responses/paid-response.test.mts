@@ -182,16 +182,7 @@ const envelope = fc.letrec<{ task: object; wrapped: object }>((tie) => ({
 		tie('task'),
 		fc
 			.tuple(
-				fc.constantFrom(
-					'data',
-					'task',
-					'result',
-					'output',
-					'response',
-					'payload',
-					'outputs',
-					'any',
-				),
+				fc.constantFrom('data', 'task', 'result', 'output', 'response', 'payload', 'outputs'),
 				tie('wrapped'),
 				fc.record(
 					{
@@ -204,11 +195,10 @@ const envelope = fc.letrec<{ task: object; wrapped: object }>((tie) => ({
 					{ requiredKeys: [] },
 				),
 			)
-			.map(([name, inner, around]) => {
-				if (!('task_id' in inner)) return { ...around, [name === 'any' ? 'data' : name]: inner };
-				// Under a name that no reader knows, only an object is its task.
-				return { ...around, [name]: around.code !== 0 && name !== 'any' ? [inner] : inner };
-			}),
+			.map(([name, inner, around]) => ({
+				...around,
+				[name]: 'task_id' in inner && around.code !== 0 ? [inner] : inner,
+			})),
 	),
 })).wrapped;
 

@@ -104,15 +104,9 @@ describe('an envelope', () => {
 	const task = { id: 't1', status: 'queued' };
 	test.each<[string, object, string | undefined]>([
 		['payload', { payload: task }, 't1'],
-		['another name', { code: 0, body_of_it: { task_id: 't1' } }, 't1'],
-		['two other names', { outer: { inner: task } }, undefined],
-		['another name, with the word of no task', { user: { id: 'u1', status: 'active' } }, undefined],
+		['another name', { user: task }, undefined],
 		['what was sent', { request: task, requestParams: task }, undefined],
-		[
-			'another name, beside the ID',
-			{ id: 'r1', status: 'queued', account: { task_id: 't1' } },
-			't1',
-		],
+		['another name, of another task', { id: 't1', original: { task_id: 't0' } }, 't1'],
 		['another name, of an account', { id: 't1', user: { id: 'u1', status: 'ok' } }, 't1'],
 	])('%s', (_, body, id) => {
 		expect(readTaskId({ ...body })).toBe(id);
