@@ -74,7 +74,10 @@ const isRecord = (stored: unknown): stored is StoredRecord =>
 	isJsonObject(stored) &&
 	stored.version === VERSION &&
 	Array.isArray(stored.payments) &&
-	stored.payments.every(({ result }: Partial<Payment>) => result?.kind !== undefined);
+	stored.payments.every(
+		(one: unknown) =>
+			isJsonObject(one) && isJsonObject(one.result) && one.result.kind !== undefined,
+	);
 
 const UNREADABLE: Problem = {
 	message: 'The outcome is unknown: another version of this package recorded what was paid for',
