@@ -1,10 +1,12 @@
 import type { IDataObject } from 'n8n-workflow';
 import { callOf } from '../run/n8nEngine';
 import { Assignment } from './assignment';
-import { keepForCall, paymentOfCall } from './earlierPayments';
 import { ownKeysOf, type Identity } from './identity';
 import { hasEnded, type Payment, type PaymentResult } from './payment';
 import { keepOnly } from './storedPayments';
+
+/** The last payment of each call, which its next try finds again. */
+const ofCalls = new WeakMap<object, Payment>();
 
 /**
  * Gives a call of an agent's tool its earlier payment: that of an earlier try of this call; else one of an
@@ -64,7 +66,7 @@ export class CallAssignment extends Assignment {
 
 	protected findEarlier(_: number, identity?: Identity): Payment | undefined {
 		if (identity === undefined) return undefined;
-		const earlier = paymentOfCall(callOf(this.context));
+		const earlier = ofCalls.get(callOf(this.context));
 		const isThere = earlier !== undefined && this.payments.includes(earlier);
 		if (isThere && this.earlier.isUsable(earlier)) return earlier;
 		// Simultaneous calls change the list at any time.
@@ -77,11 +79,11 @@ export class CallAssignment extends Assignment {
 	}
 
 	protected override use(itemIndex: number, payment: Payment): Payment {
-		keepForCall(callOf(this.context), payment);
+		ofCalls.set(callOf(this.context), payment);
 		return super.use(itemIndex, payment);
 	}
 
-	/** A call takes over the idempotencyKey of an equal one with an unknown outcome. */
+	/** A call takes over the idempotency key of an equal one with an unknown outcome. */
 	protected newIdempotencyKey(itemIndex: number): string {
 		const { requestDigest } = this.identityOf(itemIndex);
 		const number = this.opened.countCall(requestDigest);

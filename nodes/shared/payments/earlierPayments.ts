@@ -8,13 +8,6 @@ export const claim = (payment: Payment): void => void inUse.add(payment);
 export const release = (payment: Payment): void => void inUse.delete(payment);
 export const isInUse = (payment: Payment): boolean => inUse.has(payment);
 
-/** The last payment of each call of a tool, which its next try finds again. */
-const ofCalls = new WeakMap<object, Payment>();
-
-export const keepForCall = (call: object, payment: Payment): void =>
-	void ofCalls.set(call, payment);
-export const paymentOfCall = (call: object): Payment | undefined => ofCalls.get(call);
-
 /** The payments of earlier tries, found again by what stays the same when a person retries. */
 export class EarlierPayments {
 	/** The payments by each of their keys (`byKeys`), the first of them last. */
