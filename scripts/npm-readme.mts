@@ -1,6 +1,6 @@
 /**
- * Gives README absolute addresses, so that its pictures and links also work on npm. Runs only while
- * publishing; `postpublish` restores the file.
+ * Gives README absolute addresses, so that its pictures and links also work on npm. The workflow that
+ * publishes calls it; whoever publishes by hand restores the file afterwards.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

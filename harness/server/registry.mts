@@ -75,8 +75,13 @@ export class Registry {
 		const settings = path.join(this.folder, 'npmrc');
 		// npm wants a token, and the registry takes any.
 		fs.writeFileSync(settings, `${this.url.replace('http:', '')}/:_authToken=any\n`);
-		const flags = [`--registry=${this.url}`, `--userconfig=${settings}`, '--ignore-scripts'];
-		// Elsewhere than in the repository: its own settings are not meant for this.
+		const flags = [
+			`--registry=${this.url}`,
+			`--userconfig=${settings}`,
+			'--ignore-scripts',
+			'--provenance=false',
+		];
+		// Provenance is made in GitHub Actions only. Elsewhere than in the repository: its own settings are not meant for this.
 		await promisify(execFile)('npm', ['publish', path.resolve(tarball), ...flags], {
 			cwd: this.folder,
 		});
