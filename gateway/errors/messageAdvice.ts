@@ -24,8 +24,13 @@ export function messageHints({ model, thinking }: JsonObject): string[] {
 	return hints;
 }
 
-/** The fields about how a model chooses its words. */
-export const SAMPLING = ['temperature', 'top_p', 'top_k'];
+/** The fields about how a model chooses its words, with their names in the editor. */
+const SAMPLING_NAMES = { temperature: 'Temperature', top_p: 'Top P', top_k: 'Top K' };
+export const SAMPLING = Object.keys(SAMPLING_NAMES) as Array<keyof typeof SAMPLING_NAMES>;
+
+/** Some of these, as a user knows them. */
+export const samplingNames = (fields: typeof SAMPLING): string =>
+	fields.map((field) => `'${SAMPLING_NAMES[field]}'`).join(', ');
 
 /**
  * Advice after a 400 to a message: the hints about it, sampling fields, a forced tool call, and
@@ -39,7 +44,7 @@ export function refusalAdvice(body: JsonObject, said: string): string[] {
 	const aboutSampling = said === '' || /temperature|top_?[pk]|sampl|support|parameter/i.test(said);
 	if (sampling.length > 0 && aboutSampling) {
 		advice.push(
-			`Newer models don't accept sampling parameters. Remove ${sampling.join(', ')} from the options and try again.`,
+			`Newer models don't accept sampling parameters. Remove ${samplingNames(sampling)} from the options and try again.`,
 		);
 	}
 	if (/tool_choice|forces? tool/i.test(said) && isJsonObject(body.tool_choice)) {

@@ -7,7 +7,7 @@ import {
 } from '../../util/json';
 import { type FormFile, type PaidPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../protocol/gatewayError';
-import { messageHints, SAMPLING } from '../errors/messageAdvice';
+import { messageHints, SAMPLING, samplingNames } from '../errors/messageAdvice';
 import { isBlankText, isThinking, isToolCall, isToolResult, textsIn } from './blockKinds';
 
 /** One turn of a conversation. The content of an assistant's turn is kept unchanged. */
@@ -55,8 +55,8 @@ export function planMessage(request: MessageRequest, files?: FormFile[]): PaidPl
 /** Hints about a message that is sent anyway. */
 export function hintsOf(request: MessageRequest): string[] {
 	const { body, leftOut } = fieldsOf(request);
-	const names = leftOut.join(', ');
-	const hint = `'Thinking' is on, so ${names} wasn't sent: models reject it beside thinking.`;
+	const names = samplingNames(leftOut);
+	const hint = `'Thinking' is on, so these weren't sent: ${names}. Models reject them beside thinking.`;
 	return [...messageHints(body), ...(leftOut.length === 0 ? [] : [hint])];
 }
 

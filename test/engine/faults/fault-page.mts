@@ -60,9 +60,9 @@ n8n's own engine, by turns where they share a row or a column, and compare the r
 the diff.
 
 A request that may have been charged is never sent again automatically, except with an
-[Idempotency Header](costs.md#with-an-idempotency-header): then what is \`?\` below is sent again up to six
-times, after a timeout three times. Each error names its task or the address of its image, so you can
-still get everything you paid for. A 4xx other than 408 and 499 is a
+[Idempotency Header](costs.md#with-an-idempotency-header): then what is \`?\` below is sent six times
+in all, after a timeout three times, and 24 times while the gateway says that the key is in progress. Each
+error names its task or the address of its image, so you can still get everything you paid for. A 4xx other than 408 and 499 is a
 refusal: nothing was accepted or charged. What is known to fail before the first byte is sent isn't
 charged either.
 

@@ -191,7 +191,7 @@ describe('switching thinking', () => {
 		expect(legacy.message).toContain('thinking.type enabled is not supported by reason-next');
 		expect(legacy.description).toContain("Use 'Adaptive' with 'Effort' instead.");
 		const sampled = errorOf(await ask({ model: 'reason-next', options: { topP: 0.5, topK: 4 } }));
-		expect(sampled.description).toContain('Remove top_p, top_k from');
+		expect(sampled.description).toContain("Remove 'Top P', 'Top K' from");
 		expect([gateway.count('message'), gateway.paid]).toEqual([2, 0]);
 	});
 
