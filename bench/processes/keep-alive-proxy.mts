@@ -1,5 +1,5 @@
 /**
- * A reverse proxy in a process of its own, as docs/scaling.md recommends one: takes plain HTTP on
+ * A reverse proxy in a process of its own, as docs/running.md recommends one: takes plain HTTP on
  * 127.0.0.1 and keeps its connections to the gateway. It is started by `openProxy`.
  */
 import * as http from 'node:http';

@@ -93,7 +93,7 @@ export function writeReport(
 	const lines = measured.flatMap((row) => row.lines);
 	const results = [
 		'# Benchmarks',
-		`${tally(lines)} \`npm run bench\` writes this page: medians of several runs, with all candidates in each run, against the [embedded gateway](embedded-gateway.md). What the figures mean for your machine: [Scaling](scaling.md).`,
+		`${tally(lines)} \`npm run bench\` writes this page: medians of several runs, with all candidates in each run, against the [embedded gateway](embedded-gateway.md). What the figures mean for your machine: [Running it](running.md#how-much-it-takes).`,
 		'![Measurements: shorter bars are better](images/bench.svg)',
 		table(lines),
 		KEY,

@@ -98,7 +98,7 @@ export async function startQueue(options: QueueOptions = {}): Promise<Queue> {
 			DB_POSTGRESDB_DATABASE: 'postgres',
 			DB_POSTGRESDB_USER: USER,
 			DB_POSTGRESDB_PASSWORD: 'not asked for',
-			// As docs/install.md recommends.
+			// As docs/running.md recommends.
 			N8N_EXECUTIONS_QUEUE_RECOVERY_INTERVAL: '30',
 			...(options.ownTimes ? {} : STALLED_SOON),
 			...options.env,

@@ -1,6 +1,6 @@
 /**
- * Where an item fails, in which node, and what it then says of itself: docs/faults.md shows the table,
- * and the tests run each row.
+ * Where an item fails, in which node, and what it then says of itself: the tests run each row, and
+ * docs/errors-and-charges.md says it in short.
  */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Fault } from '../../../simulator/gateway.mjs';

@@ -1,6 +1,6 @@
 /**
  * The faults and the calls they strike. What becomes of each call under each fault stands in
- * docs/faults.md: the tests are held to that page.
+ * matrix.md: the tests are held to that page.
  */
 import type { Fault } from '../../../simulator/gateway.mjs';
 

@@ -1,9 +1,7 @@
 /**
- * The fault matrix as the page that people read, with each text once. A cell names its text by its
+ * The fault matrix as a page, matrix.md, with each text once. A cell names its text by its
  * number; placeholders stand for what differs from row to row and from column to column.
  */
-import { PLACES, type Place } from './failure-places.mjs';
-import type { NodeName } from '../workbench.mjs';
 import {
 	COLUMNS,
 	FAULTS,
@@ -51,22 +49,11 @@ const UNKNOWN = 'The outcome is unknown: ';
 const UNCHECKED = "The requests weren't checked against the model's limits: ";
 const TRIED = ' (tried … times)';
 
-const INTRODUCTION = `# Faults
+const INTRODUCTION = `# Faults and calls
 
-What happens when a request fails every time: what you read, whether the node sends the request again
-automatically, and whether you're charged. The tests cause each row's fault in each column's call on
-n8n's own engine, by turns where they share a row or a column, and compare the result with this page
-(\`test/engine/faults/faults.test.mts\`). \`UPDATE_DOCS=1 npx jest test/engine/faults\` updates it: review
-the diff.
-
-A request that may have been charged is never sent again automatically, except with an
-[Idempotency Header](costs.md#with-an-idempotency-header): then what is \`?\` below is sent six times
-in all, after a timeout three times, and 24 times while the gateway says that the key is in progress. Each
-error names its task or the address of its image, so you can still get everything you paid for. A 4xx other than 408 and 499 is a
-refusal: nothing was accepted or charged. What is known to fail before the first byte is sent isn't
-charged either.
-
-## Faults and calls
+What a request that fails every time leads to: what a user reads, whether it is sent again, and whether
+it is charged. The tests cause each row's fault in each column's call on n8n's own engine, by turns where
+they share a row or a column. \`UPDATE_DOCS=1 npx jest test/engine/faults\` updates it: review the diff.
 
 | Sign | Meaning |
 | --- | --- |
@@ -76,7 +63,7 @@ charged either.
 | ↻ | The request is sent again, several times or until Max Wait |
 | $ | The gateway charged once |
 
-Status checks, model lists and downloads are never charged; a downloaded image was paid for before.
+Status checks, model lists and downloads are free; a downloaded image was paid for before.
 Where a status check is sent again (↻ in bold), the text begins with "The generation task … was still
 open after … s; the last status check failed". *Check Limits* is the request for the model list before a
 paid request: the run doesn't need it, so the request is sent unchecked, the image comes out, and the
@@ -95,30 +82,6 @@ ${(['submit', 'sync', 'poll', 'listing', 'message'] as const)
 Where a request is sent again, "(tried … times)" is added.
 `;
 
-const FACTS_INTRODUCTION = `## Facts of a failed item
-
-What a failed item has in \`details\`, besides its \`model\` and \`prompt\`, by where it fails; the same for each
-setting of *On Error* (\`context.details\` of the error if the node stops). A workflow decides by
-\`charged\`: only \`no\` is safe to send again.
-`;
-
-const NODES: Partial<Record<NodeName, string>> = {
-	imageGeneration: 'Image Generation',
-	imageEdit: 'Image Edit',
-	imageWait: 'Image Wait',
-	imageTask: 'Image Task',
-	message: 'Message',
-};
-
-function rowOf({ where, nodes, facts: { charged, taskId, status, url } }: Place): string[] {
-	const others = [
-		...(taskId ? ['`taskId`', '`taskType`'] : []),
-		...(status === undefined ? [] : [`\`status\` (${status})`]),
-		...(url ? ['`url`'] : []),
-	];
-	return [where, nodes.map((node) => NODES[node]).join(', '), charged, others.join(', ')];
-}
-
 /** @param cells of each row, one for each column */
 export function faultPage(cells: ReadonlyArray<readonly Cell[]>): string {
 	const texts: string[] = [];
@@ -136,8 +99,6 @@ export function faultPage(cells: ReadonlyArray<readonly Cell[]>): string {
 			['Text', 'What you read'],
 			texts.map((text, index) => [String(index + 1), text.replaceAll('|', '\\|')]),
 		),
-		FACTS_INTRODUCTION,
-		table(['Where it fails', 'Node', '`charged`', 'Other facts'], PLACES.map(rowOf)),
 	].join('\n');
 }
 

@@ -21,7 +21,7 @@ const WIDTH = 10;
 
 /** Writes the page from what is seen, for somebody to review. */
 const UPDATE = process.env.UPDATE_DOCS === '1';
-const PAGE = join(__dirname, '..', '..', '..', 'docs', 'faults.md');
+const PAGE = join(__dirname, 'matrix.md');
 
 const PAID: MatrixCall[] = ['submit', 'sync', 'message'];
 /** What never costs anything; the image of a poll was charged before. */
@@ -72,7 +72,7 @@ describe('a fault that strikes every time', () => {
 	}, 240_000);
 	const always = (cell: Struck): Seen => results.get(cell)!;
 
-	test('does what docs/faults.md says', () => {
+	test('does what matrix.md says', () => {
 		const page = faultPage(MATRIX.map((row) => row.map((cell) => written(cell, always(cell)))));
 		if (UPDATE) writeFileSync(PAGE, page);
 		expect(page).toBe(readFileSync(PAGE, 'utf8'));

@@ -26,7 +26,7 @@ const decide = (outcome: Outcome, plan: Attempted['plan'], more: Partial<Attempt
 		...more,
 	});
 
-/** What docs/costs.md promises: sent again if paid, if free, and whether surely not accepted. */
+/** What docs/errors-and-charges.md promises: sent again if paid, if free, and whether surely not accepted. */
 test.each<[string, Outcome, boolean, boolean, boolean]>([
 	['200 with JSON', response(200, { id: '1' }), false, false, false],
 	['200 with an empty body', page(200, ''), false, true, false],

@@ -142,7 +142,7 @@ describe('the other papers', () => {
 		expect(read(NAMES_FILE)).toBe(namesFile(root));
 	});
 
-	test.each(['README.md', 'guide', 'costs', 'restarts', 'install'])(
+	test.each(['README.md', 'guide', 'errors-and-charges', 'running'])(
 		'%s names modes, nodes and fields as they are',
 		(name) => {
 			const text = read(name === 'README.md' ? name : `docs/${name}.md`);

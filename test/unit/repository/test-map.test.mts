@@ -1,6 +1,6 @@
-/** What is tested where: the table that `npm run check` goes by, and the one that people read. */
+/** What is tested where: the table that `npm run check` goes by, and the map that people read. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { engineTestsOf, testsOf } from '../../../scripts/changed-tests.mjs';
 
 const root = join(__dirname, '..', '..', '..');
@@ -10,14 +10,18 @@ const foldersIn = (folder: string): string[] =>
 		.filter((entry) => entry.isDirectory())
 		.map(({ name }) => `${folder}/${name}`);
 
-test('docs/testing.md has a row for every folder of tests', () => {
-	const text = readFileSync(join(root, 'docs', 'testing.md'), 'utf8');
+test('docs/architecture.md or docs/testing.md names every folder of tests that no room is named after', () => {
+	const read = (page: string) => readFileSync(join(root, 'docs', page), 'utf8');
+	const [map, testing] = [read('architecture.md'), read('testing.md')];
+	const rooms = ['gateway', 'nodes/shared'].flatMap(foldersIn).map((room) => basename(room));
 	const folders = ['test', 'test/unit', 'test/engine', 'test/world'].flatMap(foldersIn);
 	expect(folders.length).toBeGreaterThan(30);
 	const named = (folder: string) =>
-		text.includes(`\`${folder}/\``) || foldersIn(folder).some((inner) => text.includes(inner));
+		[...rooms, 'util'].includes(basename(folder)) ||
+		new RegExp(`^ {2}.*\\b${basename(folder)}/`, 'm').test(map) ||
+		testing.includes(`\`${folder}/\``);
 	expect(folders.filter((folder) => !named(folder))).toEqual([]);
-	const linked = [...text.matchAll(/`(test\/[\w/-]+)\/`/g)].map(([, folder]) => folder!);
+	const linked = [...testing.matchAll(/`(test\/[\w/-]+)\/`/g)].map(([, folder]) => folder!);
 	expect(linked.filter((folder) => !existsSync(join(root, folder)))).toEqual([]);
 });
 

@@ -6,7 +6,7 @@ export function shifted(one: World): World {
 	const { shift, flow, service, actions } = one;
 	if (shift === undefined) return one;
 	// What has come back to a node is known by its round, which another order of faults may change; a call of
-	// a tool by its number, which a refused one has taken too (docs/costs.md, "With an Idempotency Header").
+	// a tool by its number, which a refused one has taken too (docs/errors-and-charges.md, "With an Idempotency Header").
 	if (!['node', 'loop'].includes(flow.as)) return { ...one, shift: undefined };
 	const [run, ...others] = actions;
 	return {
