@@ -38,7 +38,8 @@ export const lengthFields = (description: string): PayingField[] => [
 		shapesRequest: true,
 		type: 'options',
 		default: 'default',
-		description: 'Whether the model thinks before it responds. Thinking takes time and is charged.',
+		description:
+			'Whether the model thinks before it responds. Thinking takes time and is charged. Keep it the same within a conversation: a change may lose what the gateway has cached of the prompt.',
 		options: [
 			{
 				name: 'Adaptive',
