@@ -41,7 +41,7 @@ export class ImageTask implements INodeType {
 			'Get the status of an image task on a media gateway, and its images once it has finished',
 		builderHint: {
 			searchHint:
-				"Not charged. Checks each task once. To wait until tasks finish, use Image Wait instead of a loop. Takes items of Image Generation or Image Edit in mode 'submit' as they are.",
+				"Not charged. Checks each task once. To wait until tasks finish, use Image Wait instead of a loop. Takes items of Media Gateway Image or Image Edit in mode 'submit' as they are.",
 		},
 		defaults: { name: 'Get Image Task' },
 		usableAsTool: true,

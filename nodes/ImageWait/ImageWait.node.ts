@@ -35,7 +35,7 @@ export class ImageWait implements INodeType {
 		description: 'Wait until image tasks on a media gateway have finished, and get their images',
 		builderHint: {
 			searchHint:
-				"Not charged. Waits for all tasks of its input together, so add no loop. Takes items of Image Generation or Image Edit in mode 'submit' as they are. Not needed after mode 'sync' or 'wait'.",
+				"Not charged. Waits for all tasks of its input together, so add no loop. Takes items of Media Gateway Image or Image Edit in mode 'submit' as they are. Not needed after mode 'sync' or 'wait'.",
 		},
 		defaults: { name: 'Wait for Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,

@@ -22,7 +22,7 @@ import { readRequestFacts } from './imageRequest';
 import { MODES, prepareItem, type Batch, type RequestBuilder } from './prepareItem';
 
 /**
- * Image Generation and Image Edit: check all items, pay for each once, wait, return the images.
+ * Image and Image Edit: check all items, pay for each once, wait, return the images.
  *
  * @param fields of the node
  */

@@ -19,7 +19,7 @@ import {
 const SENT_BY_NODE: Forbidden = { ...FIELDS_OF_NODE, ...NO_STREAM };
 
 /**
- * The request of an item of Image Generation or Image Edit.
+ * The request of an item of Image or Image Edit.
  *
  * @param promptAdvice what to do if the prompt is empty
  * @throws NodeOperationError that names the parameter to correct

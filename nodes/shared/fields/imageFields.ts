@@ -144,7 +144,7 @@ export const IMAGE_NODES_HINT = [
 	"To limit the cost, set the option 'budget'.",
 ].join(' ');
 
-/** What the fields of Image Generation and Image Edit say differently. */
+/** What the fields of Image and Image Edit say differently. */
 interface ImageNodeTexts {
 	/** Of the prompt. */
 	placeholder: string;

@@ -43,7 +43,7 @@ afterEach(() => jest.restoreAllMocks());
 const SLOW = 'a fox [slow 99]';
 const GENERATION = { prompt: SLOW, mode: 'wait', options: { pollInterval: 2, maxWait: 100_000 } };
 
-/** Starts Image Generation. */
+/** Starts Image. */
 const start = (
 	parameters: Record<string, unknown>,
 	items: number,
