@@ -1,5 +1,5 @@
 /**
- * Runs examples/first-image.json on n8n's own engine and shows the images it made: against the
+ * Runs examples/submit-and-collect.json on n8n's own engine and shows the images it made: against the
  * embedded gateway, or against the one that MEDIA_GATEWAY_URL and MEDIA_GATEWAY_KEY name.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { openTarget, type Target } from './target.mjs';
 import { watchTasks } from './watch.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const example = join(here, '..', 'examples', 'first-image.json');
+const example = join(here, '..', 'examples', 'submit-and-collect.json');
 const output = join(here, 'output');
 
 const SUBMIT = 'Submit prompts';
