@@ -13,7 +13,7 @@ import { ItemParameters } from '../shared/parameters/itemParameters';
 import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameters/optionValues';
 import type { ItemReport } from '../shared/errors/itemReport';
 import { finishRun } from '../shared/run/summary';
-import { addHints, openRun } from '../shared/run/runContext';
+import { addHints, currencyOf, openRun } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
@@ -122,7 +122,8 @@ async function waitForImages(
 		const options = { toOutput, isStored, itemReport };
 		const entries = await waitForTasks(run, count, read, options);
 		addHints(context, run.hints);
-		const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: [] };
+		const rateLimitedRequests = run.rateLimitedRequests();
+		const counts = { rateLimitedRequests, reused: [], currency: currencyOf(run) };
 		const isOpen = entries.some(({ done }) => done === undefined);
 		if (isOpen) return await suspend(context, entries, counts);
 		const result = resultOf(entries, counts);

@@ -10,7 +10,7 @@ import { describeSentAgain, type PaidImages } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import { runItems, type Failure } from '../run/itemRunner';
 import { failedItems, isFailed } from '../errors/nodeErrors';
-import { addHints, openRun } from '../run/runContext';
+import { addHints, currencyOf, openRun } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
 import { finishRun, tellUser } from '../run/summary';
 import { openProgress } from '../suspend/progress';
@@ -93,11 +93,12 @@ async function outputOf(
 		if (isStored) logUnreturned(context, told, '', 'info');
 		tellUser(context, told, 'info');
 	}
-	const dryRun = budget.describeDry(failedItems(items).size);
+	const dryRun = budget.describeDry(failedItems(items).size, currencyOf(run));
 	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
 	const counts = {
 		rateLimitedRequests: run.rateLimitedRequests(),
 		reused: paymentLog.itemReport.reused(),
+		currency: currencyOf(run),
 	};
 	const entries = items.map((own, itemIndex) => {
 		const wait = waits[itemIndex];

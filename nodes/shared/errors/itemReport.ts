@@ -9,7 +9,7 @@ export type RequestFacts = Bill & {
 	prompt?: string;
 	/** The other parameters that were sent, to reproduce the image. */
 	parameters?: IDataObject;
-	/** The estimated cost of all requested images, in the gateway's own unit. */
+	/** The estimated cost of all requested images, in the unit of the gateway's list. */
 	estimatedCost?: number;
 	/**
 	 * The price of an image, if the model has one: the cost then follows from the returned images.

@@ -16,6 +16,8 @@ export interface RunCounts {
 	rateLimitedRequests: number;
 	/** The input items that an earlier try has paid for. */
 	reused: number[];
+	/** The unit of amounts, if it is known. */
+	currency?: string;
 }
 
 /** The result of a run. */
@@ -150,18 +152,26 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 const some = (count: number, noun: string, what = ''): string =>
 	count > 0 ? counted(count, noun) + what : '';
 
+/** What a cost leaves out, at the end of it. */
+export const andUnpriced = (count: number, noun: string): string =>
+	count === 0 ? '' : ` and ${counted(count, noun)} without a known price`;
+
 /** What a run has done, in one line, with what this try of it has cost. */
 export function describeRun(result: RunResult): string {
 	const { items, counts } = result;
 	const reused = new Set(counts.reused);
 	const own = items.filter((_, itemIndex) => !reused.has(itemIndex));
 	const { images, tasks } = totalsOf(outputsOf(result));
-	const { bills, estimatedCost } = totalsOf(outputsOf({ ...result, items: own }));
+	const { bills, estimatedCost, unpricedImages } = totalsOf(outputsOf({ ...result, items: own }));
+	const { currency } = counts;
+	const costs = [
+		bills.length === 0 ? '' : `cost ${describeBills(bills, currency)}`,
+		estimatedCost === undefined ? '' : `estimated cost ${inItsUnit(estimatedCost, currency)}`,
+	].filter((cost) => cost !== '');
 	return lineOf([
 		images + tasks > 0 ? some(images, 'image') : '0 images',
 		some(tasks, 'task'),
-		bills.length === 0 ? '' : `cost ${describeBills(bills)}`,
-		estimatedCost === undefined ? '' : `estimated cost ${inItsUnit(estimatedCost)}`,
+		costs.length === 0 ? '' : costs.join('; ') + andUnpriced(unpricedImages, 'image'),
 		...describeItems(items, counts),
 	]);
 }
