@@ -40,6 +40,7 @@ const OTHER_OUTPUT = {
 		'summary.rateLimitedRequests': 'integer',
 		'summary.reusedItems': 'integer',
 		'summary.tasks': 'integer',
+		'summary.unpricedImages': 'integer',
 	},
 	'option dryRun': {
 		model: 'string',

@@ -128,7 +128,7 @@ async function waitForImages(
 		if (isOpen) return await suspend(context, entries, counts);
 		const result = resultOf(entries, counts);
 		const done = { ...result, items: withInputFieldsOfFailed(context, result.items) };
-		const { items, open } = finishRun(context, done, addSummary);
+		const { items, open } = finishRun(context, done, addSummary, !isStored);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	} finally {
 		run.gateway.end();

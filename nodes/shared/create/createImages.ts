@@ -81,7 +81,9 @@ async function outputOf(
 	done: INodeExecutionData[][],
 	addSummary: boolean,
 ): Promise<INodeExecutionData[][]> {
-	const { run, budget, paymentLog, waits } = batch;
+	const { run, budget, paymentLog, waits, progress } = batch;
+	const mode = new ItemParameters(context, 0).choice('mode', 'Mode', MODES);
+	const isInMemory = mode === 'wait' && progress === undefined;
 	const isStored = waits.some((wait) => wait !== undefined);
 	const items = withInputFieldsOfFailed(context, done);
 	addHints(context, run.hints);
@@ -107,7 +109,7 @@ async function outputOf(
 	const result = { items, open: [], counts, isDry: dryRun !== undefined };
 	const output = isStored
 		? await suspend(context, entries, counts, paymentLog.itemReport)
-		: [finishRun(context, result, addSummary).items.flat()];
+		: [finishRun(context, result, addSummary, isInMemory).items.flat()];
 	// Where n8n can't suspend the execution, open tasks come out as failed items.
 	const isFailedAsWhole = isStored && output.flat().some(isFailed);
 	paymentLog.itemReport.markReturned(isFailedAsWhole ? new Set(items.keys()) : failedItems(items));

@@ -6,6 +6,7 @@ import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from '../errors/nodeErrors';
 import { describeReasons } from '../errors/failureReasons';
 import { leaving } from './leaving';
+import { canWaitForSubExecution } from './n8nEngine';
 import { addHints, isTool } from './runContext';
 import { describeBills, inItsUnit } from '../../../util/bill';
 import { totalsOf } from './totals';
@@ -54,6 +55,11 @@ export function withUniqueFileNames(items: INodeExecutionData[][]): INodeExecuti
 /** The size from which a hint is shown: n8n 2.41 can't read executions with 300 files of 300 kB. */
 const MANY_MEGABYTES = 25;
 
+/** A batch that is worth an option: below, a person sees each image. */
+const MANY_TASKS = 10;
+const SURVIVE =
+	"In the middle of such a run, a crash of n8n would lose them: add the option 'Survive Restarts'.";
+
 /** The size of the files that are stored inside the items, in bytes. */
 function bytesInside(items: INodeExecutionData[][]): number {
 	const files = items.flatMap((list) => list.flatMap(({ binary = {} }) => Object.values(binary)));
@@ -83,11 +89,14 @@ export function tellUser(
 /**
  * Finishes a run: file names become unique, and the user gets a hint with what the run did and
  * cost.
+ *
+ * @param isInMemory whether the run has waited for its tasks without being stored
  */
 export function finishRun(
 	context: IExecuteFunctions,
 	result: RunResult,
 	addSummary: boolean,
+	isInMemory = false,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
 	const finished = { ...result, items };
@@ -97,7 +106,9 @@ export function finishRun(
 		([name]) => !result.isDry || name !== 'failedItems',
 	);
 	const isWorthIt = counts.some(([, count]) => Number(count) > 0);
-	if (isWorthIt) tellUser(context, describeRun(finished), 'info');
+	const isAtRisk = isInMemory && canWaitForSubExecution() && Number(summary.tasks) >= MANY_TASKS;
+	const advice = isAtRisk && !isTool(context) ? ` ${SURVIVE}` : '';
+	if (isWorthIt) tellUser(context, describeRun(finished) + advice, 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {
 		tellUser(

@@ -218,3 +218,43 @@ test('the hint tells why: the commonest reason first, with its number, whatever 
 		/; 3 items failed: 2 × [^×]*\(403\)[^×]*, 1 × [^×]*\(413\)[^×]*; 1 request retried after a rate limit\.$/,
 	);
 });
+
+describe('a batch of ten or more that waits in memory', () => {
+	const advice =
+		"In the middle of such a run, a crash of n8n would lose them: add the option 'Survive";
+	const many = (count: number) => prompts(...Array.from({ length: count }, (_, n) => `a fox ${n}`));
+	const adviceIn = (result: RunResult) =>
+		hintsOf(result).filter((message) => message.includes(advice)).length;
+
+	test.each([
+		[10, 'wait', 1],
+		[9, 'wait', 0],
+		[10, 'submit', 0],
+		[10, 'sync', 0],
+	])('%i images in mode %s: the hint names the cure %i times', async (count, mode, times) => {
+		const parameters = { prompt: PROMPT, mode };
+		const result = await bench.run('imageGeneration', parameters, many(count));
+		expect([result.error, adviceIn(result)]).toEqual([undefined, times]);
+	});
+
+	test('of Image Wait too, though another node has submitted it', async () => {
+		const submit = { prompt: PROMPT, mode: 'submit' };
+		const tasks = (await bench.run('imageGeneration', submit, many(10))).json(NODE);
+		expect(adviceIn(await bench.run('imageWait', {}, tasks))).toBe(1);
+	});
+});
+
+test('an error says by which number n8n calls the item, and names a row without a prompt', async () => {
+	const row = (sku: string, prompt: string) => ({ nothing: '', nested: {}, sku, prompt });
+	const rows = [row('A-1', 'a fox'), row('A-2', ''), row('A-3', 'an owl')];
+	const one = await bench.run('imageGeneration', { prompt: PROMPT }, rows);
+	expect(one.error?.description).toContain(
+		'It was item 2 ("sku: A-2"). n8n counts from 0: [item 1].',
+	);
+	const two = await bench.run('imageGeneration', { prompt: PROMPT }, [...rows, row('A-4', '')]);
+	expect(two.error?.message).toContain('2 items failed. Item 2 ("sku: A-2"): ');
+	expect(two.error?.description).toMatch(
+		/n8n counts from 0: \[item 1\]\.\nItem 2 \("sku: A-2"\): .*\nItem 4 \("sku: A-4"\): /,
+	);
+	expect(bench.gateway.paid).toBe(0);
+});
