@@ -42,8 +42,8 @@ async function runWorkflow(
 			signal: interrupted.signal,
 			onProgress: ({ type, node, items, output: firstOutput, error }) => {
 				if (type === 'nodeStarted') {
-					// While it waits, the number of finished tasks is shown instead.
-					if (node !== WAIT) progress.update(node);
+					// While it waits, the number of finished tasks is shown instead. The demo saves by itself.
+					if (node !== WAIT && !node.startsWith('Save ')) progress.update(node);
 				} else if (error) {
 					progress.note(`${node}: failed`);
 				} else if (node === SUBMIT) {
@@ -94,12 +94,14 @@ async function main(): Promise<void> {
 		console.log(
 			`Running ${relative(process.cwd(), example)} on n8n's engine with ${target.label}.`,
 		);
+		const progress = new Progress();
+		progress.update("Loading n8n's engine");
 		const { createHost } = await import('../harness/engine/host.mjs');
 		const host = await createHost({
 			credentials: { mediaGatewayApi: { baseUrl: target.url, apiKey: target.key } },
 		});
 		const workflow = await loadWorkflow(target.model);
-		const result = await runWorkflow(host, workflow, target, new Progress());
+		const result = await runWorkflow(host, workflow, target, progress);
 		if (result.status === 'canceled') throw new Error('It was stopped.');
 		if (result.error) {
 			const { message, description } = result.error;

@@ -93,7 +93,7 @@ async function chooseVersion(
 	const version = wanted ?? '2';
 	const say = (line: string) => {
 		progress.note(line);
-		progress.update('Installing, which takes some minutes');
+		progress.update(line.split(' (')[0]!);
 	};
 	try {
 		await ensureServer(version, say);

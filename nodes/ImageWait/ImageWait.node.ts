@@ -6,7 +6,7 @@ import {
 	NodeConnectionTypes,
 } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/transport/credentialTest';
-import { downloadFields, taskFields } from '../shared/fields/imageFields';
+import { downloadField, taskFields } from '../shared/fields/imageFields';
 import { optionAsField, optionsField } from '../shared/fields/optionFields';
 import { withInputFieldsOfFailed } from '../shared/images/imageItems';
 import { ItemParameters } from '../shared/parameters/itemParameters';
@@ -51,10 +51,11 @@ export class ImageWait implements INodeType {
 				description:
 					"How long to wait for a task to finish. After that, 'On Timeout' applies, and the task continues at the gateway.",
 			},
-			...downloadFields(),
+			downloadField(),
 			optionsField(
 				[
 					'addSummary',
+					'binaryPropertyName',
 					'concurrency',
 					'fileName',
 					'includeInputFields',

@@ -41,6 +41,13 @@ const OPTIONS = {
 		default: true,
 		description: `Whether to add a summary of the run to the last item, as "summary": images, tasks, cost (the gateway's bill, if it names one), estimated cost, images without a known price, requests retried after a rate limit, failed items, and items paid for by an earlier try. If all items have failed, it is in the "details" of the last one.`,
 	},
+	binaryPropertyName: {
+		displayName: 'Put Output File in Field',
+		type: 'string',
+		default: 'data',
+		hint: 'The name of the output binary field to put the file in',
+		displayOptions: { show: { '/download': [true] }, hide: NOT_IN_TOOLS },
+	},
 	budget: {
 		displayName: 'Budget',
 		type: 'number',
@@ -276,6 +283,7 @@ export const BY_USE = [
 		'display',
 		'topK',
 		'topP',
+		'binaryPropertyName',
 	],
 ];
 

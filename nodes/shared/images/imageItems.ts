@@ -77,7 +77,7 @@ export function readOutputSettings(item: ItemParameters): OutputSettings {
 		itemIndex: item.itemIndex,
 		download: item.switch('download', 'Download', true),
 		binaryPropertyName:
-			item.optionalText('binaryPropertyName', 'Put Output File in Field')?.trim() ?? 'data',
+			item.options.optionalText('binaryPropertyName', 'Put Output File in Field')?.trim() ?? 'data',
 		inputFields: readInputFields(item),
 		isOneItem: item.options.switch('oneItemPerRequest', 'One Item per Request', false) || undefined,
 		fileName: portableStem(item.options.optionalText('fileName', 'File Name') ?? ''),

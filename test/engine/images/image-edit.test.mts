@@ -261,7 +261,7 @@ describe('what comes out', () => {
 			mode: 'wait',
 			prompt: '={{ "night " + $itemIndex }}',
 			download: true,
-			binaryPropertyName: 'edited',
+			options: { binaryPropertyName: 'edited' },
 		});
 		expect(result.error).toBeUndefined();
 		const items = result.output(NODE);

@@ -220,7 +220,7 @@ test('inline images that were paid for get the field, the file name and the inpu
 	});
 	expect([failed.status, posts]).toEqual(['error', 2]);
 	const change = async (now: object) => {
-		const parameters = { prompt: RANDOM, binaryPropertyName: 'picture', options: now };
+		const parameters = { prompt: RANDOM, options: { ...now, binaryPropertyName: 'picture' } };
 		const edited = workflowOf('imageGeneration', parameters, GO_ON);
 		return (await host.retry(failed, edited)).output(NODE).slice(0, 2);
 	};

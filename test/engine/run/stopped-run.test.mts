@@ -107,7 +107,7 @@ test('a Stop leaves the tasks as the output of an execution, which Image Task ta
 	const notes = 'Copy this output: icon {}';
 	expect(list).toMatchObject({ notes, notesInFlow: true });
 	const sticky = workflow.nodes.find(({ type }) => type.endsWith('.stickyNote'));
-	expect(sticky?.parameters.content).toMatch(
+	expect(sticky?.parameters?.content).toMatch(
 		/paid for\n\nOpen the node, .* `{}` .*\*Collect these tasks\*/,
 	);
 	// Which image is which product?
