@@ -28,6 +28,7 @@ const OTHER_OUTPUT = {
 		'details.text': 'string',
 		'details.url': 'string',
 		'details.urls': 'array',
+		prompt: 'string',
 	},
 	'option outputJson': {
 		json: 'any',
