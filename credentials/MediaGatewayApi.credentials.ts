@@ -89,6 +89,16 @@ export class MediaGatewayApi implements ICredentialType {
 			description:
 				'Address of the public model list, if it differs from the Base URL. The key is never sent there.',
 		},
+		{
+			displayOptions,
+			displayName: 'Currency',
+			name: 'currency',
+			type: 'string',
+			default: '',
+			placeholder: 'e.g. USD',
+			description:
+				"The unit of your gateway's prices and bills, where it names none. It is shown beside amounts; nothing is converted.",
+		},
 		allowUnauthorizedCerts,
 		{
 			displayOptions,

@@ -39,6 +39,8 @@ export interface Billing {
 	/** `price` is a fixed price, `ratio` a multiplier. */
 	mode?: string;
 	value?: number;
+	/** The unit of the value; most lists name none. */
+	currency?: string;
 }
 
 /** The two formats of the model list (docs/protocol.md, "Model list"). */
@@ -113,6 +115,7 @@ export function readModel(record: unknown): ModelRecord | undefined {
 					unit: wordIn(billing.unit),
 					mode: wordIn(billing.mode),
 					value: finiteNumber(billing.value),
+					currency: nonEmptyString(billing.currency),
 				}
 			: undefined,
 		note: nonEmptyString(record.note),

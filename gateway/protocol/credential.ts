@@ -29,6 +29,8 @@ export interface Credential {
 	imageFieldName: string;
 	/** The name of the header by which the gateway knows a payment; empty if it knows none. */
 	idempotencyHeader: string;
+	/** The unit of the gateway's amounts, which is only shown. */
+	currency?: string;
 }
 
 /** The values of the fields that have a choice, the default first. */
@@ -80,6 +82,7 @@ export function readCredential(fields: JsonObject): Credential {
 		editFormat,
 		imageFieldName: editFormat === 'images' ? IMAGE_LIST : textOf(fields.imageFieldName) || 'image',
 		idempotencyHeader: textOf(fields.idempotencyHeader),
+		currency: textOf(fields.currency) || undefined,
 	};
 }
 

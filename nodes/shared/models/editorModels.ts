@@ -30,5 +30,10 @@ export async function loadModels(
 				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
 		});
 	});
-	return (await loading.finally(() => gateway.end())).models;
+	const { models } = await loading.finally(() => gateway.end());
+	const { currency } = account;
+	return models.map(({ billing, ...record }) => ({
+		...record,
+		billing: billing && { ...billing, currency: billing.currency ?? currency },
+	}));
 }

@@ -80,6 +80,8 @@ export class Checker {
 			);
 			return { ...unchecked(request), noEstimate: this.noListing };
 		}
+		const { currency } = record.billing ?? {};
+		if (currency !== undefined) this.run.currencies.add(currency);
 		const { modelParameters = {}, extraFields = {} } = request;
 		this.hintMisspelled(record, [...Object.keys(modelParameters), ...Object.keys(extraFields)]);
 		return checkModel(record, request, { taskType: this.taskType, asynchronous });

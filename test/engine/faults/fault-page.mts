@@ -103,7 +103,7 @@ setting of *On Error* (\`context.details\` of the error if the node stops). A wo
 `;
 
 const NODES: Partial<Record<NodeName, string>> = {
-	imageGeneration: 'Image Generation',
+	imageGeneration: 'Image',
 	imageEdit: 'Image Edit',
 	imageWait: 'Image Wait',
 	imageTask: 'Image Task',

@@ -261,7 +261,7 @@ describe('what comes out', () => {
 			mode: 'wait',
 			prompt: '={{ "night " + $itemIndex }}',
 			download: true,
-			binaryPropertyName: 'edited',
+			options: { binaryPropertyName: 'edited' },
 		});
 		expect(result.error).toBeUndefined();
 		const items = result.output(NODE);
@@ -452,7 +452,7 @@ describe('before anything is sent', () => {
 			'a binary field that is not there',
 			{ files: two },
 			{},
-			/no binary field 'data'.* Its binary fields: one, two\. Nothing was sent\. It was item 3 \("make it night"\)\.$/,
+			/no binary field 'data'.* Its binary fields: one, two\. Nothing was sent\. It was item 3 \("make it night"\). n8n counts from 0: \[item 2\]\.$/,
 		],
 		['an empty file', { files: { data: { bytes: Buffer.alloc(0) } } }, {}, /is an empty file/],
 		['a text', { files: { data: text } }, {}, /"data" is not an image/],
