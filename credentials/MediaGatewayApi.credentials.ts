@@ -89,6 +89,16 @@ export class MediaGatewayApi implements ICredentialType {
 			description:
 				'Address of the public model list, if it differs from the Base URL. The key is never sent there.',
 		},
+		{
+			displayOptions,
+			displayName: 'Currency',
+			name: 'currency',
+			type: 'string',
+			default: '',
+			placeholder: 'e.g. USD',
+			description:
+				"The unit of your gateway's prices and bills, where it names none. It is shown beside amounts; nothing is converted.",
+		},
 		allowUnauthorizedCerts,
 		{
 			displayOptions,
@@ -146,35 +156,41 @@ export class MediaGatewayApi implements ICredentialType {
 		},
 		{
 			displayOptions,
-			displayName: 'Edit Format',
-			name: 'editFormat',
+			displayName: 'Image API',
+			name: 'imageApi',
 			type: 'options',
 			options: [
 				{
-					name: 'Form',
+					name: 'OpenAI, Edits as Form',
 					value: 'form',
 					description: 'Files in a form at /v1/images/edits, as nearly all gateways expect them',
 				},
 				{
-					name: 'JSON',
+					name: 'OpenAI, Edits as JSON',
 					value: 'json',
 					description: 'JSON at /v1/images/edits, with the image as a web address or Base64',
 				},
 				{
-					name: 'JSON with a List of Images',
+					name: 'OpenAI, Edits as JSON with a List of Images',
 					value: 'images',
 					description:
 						'JSON at /v1/images/edits, with "images": a list of web addresses, Base64 and file IDs',
 				},
 				{
-					name: 'JSON of a Generation',
+					name: 'OpenAI, Edits as JSON of a Generation',
 					value: 'generations',
 					description: 'The same in the request of a generation, at /v1/images/generations',
+				},
+				{
+					name: 'OpenRouter',
+					value: 'openRouter',
+					description:
+						'JSON at /v1/images for generations and edits, without tasks, and models from /v1/images/models; also for NanoGPT',
 				},
 			],
 			default: 'form',
 			description:
-				'Only if edits fail with 404, 405 or 415 although images can be generated. How an edit is sent.',
+				'Only for OpenRouter and NanoGPT, or if edits fail with 404, 405 or 415 although images can be generated. How images are requested.',
 		},
 		{
 			displayOptions,

@@ -24,7 +24,7 @@ export class Progress {
 	/** Shows something that happened and stays on the screen. */
 	note(text: string): void {
 		if (this.isTerminal) process.stdout.write('\r\x1b[K');
-		console.log(`${this.seconds()} s  ${text}`);
+		console.log(`${this.passed()}  ${text}`);
 		if (this.isTerminal && this.timer) this.draw(true);
 		this.timer?.refresh();
 	}
@@ -36,12 +36,14 @@ export class Progress {
 		if (this.isTerminal) process.stdout.write('\r\x1b[K');
 	}
 
-	private seconds(): string {
-		return ((Date.now() - this.started) / 1000).toFixed(1).padStart(5);
+	private passed(): string {
+		const seconds = (Date.now() - this.started) / 1000;
+		if (seconds < 60) return `${seconds.toFixed(1).padStart(5)} s`;
+		return `${Math.floor(seconds / 60)} min ${String(Math.floor(seconds % 60)).padStart(2, '0')} s`;
 	}
 
 	private draw(force = false): void {
-		const line = `${this.seconds()} s  ${this.text} …`;
+		const line = `${this.passed()}  ${this.text} …`;
 		if (!this.isTerminal) {
 			console.log(line);
 			return;

@@ -1,5 +1,5 @@
 /**
- * Runs examples/first-image.json on n8n's own engine and shows the images it made: against the
+ * Runs examples/submit-and-collect.json on n8n's own engine and shows the images it made: against the
  * embedded gateway, or against the one that MEDIA_GATEWAY_URL and MEDIA_GATEWAY_KEY name.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { openTarget, type Target } from './target.mjs';
 import { watchTasks } from './watch.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const example = join(here, '..', 'examples', 'first-image.json');
+const example = join(here, '..', 'examples', 'submit-and-collect.json');
 const output = join(here, 'output');
 
 const SUBMIT = 'Submit prompts';
@@ -42,8 +42,8 @@ async function runWorkflow(
 			signal: interrupted.signal,
 			onProgress: ({ type, node, items, output: firstOutput, error }) => {
 				if (type === 'nodeStarted') {
-					// While it waits, the number of finished tasks is shown instead.
-					if (node !== WAIT) progress.update(node);
+					// While it waits, the number of finished tasks is shown instead. The demo saves by itself.
+					if (node !== WAIT && !node.startsWith('Save ')) progress.update(node);
 				} else if (error) {
 					progress.note(`${node}: failed`);
 				} else if (node === SUBMIT) {
@@ -94,12 +94,14 @@ async function main(): Promise<void> {
 		console.log(
 			`Running ${relative(process.cwd(), example)} on n8n's engine with ${target.label}.`,
 		);
+		const progress = new Progress();
+		progress.update("Loading n8n's engine");
 		const { createHost } = await import('../harness/engine/host.mjs');
 		const host = await createHost({
 			credentials: { mediaGatewayApi: { baseUrl: target.url, apiKey: target.key } },
 		});
 		const workflow = await loadWorkflow(target.model);
-		const result = await runWorkflow(host, workflow, target, new Progress());
+		const result = await runWorkflow(host, workflow, target, progress);
 		if (result.status === 'canceled') throw new Error('It was stopped.');
 		if (result.error) {
 			const { message, description } = result.error;

@@ -46,13 +46,14 @@ export async function probeSettings(settings: JsonObject, transport: Transport):
 		const headers = { ...plan.headers, ...(key === 'xApiKey' ? KEY_IN_OWN_HEADER : {}) };
 		return await sendOnce({ ...plan, headers, isKeyless: key === 'none' });
 	};
-	const isApart = planUrl(planModelList(), media) !== planUrl(planModelList(), base);
+	const list = planModelList(account);
+	const isApart = planUrl(list, media) !== planUrl(list, base);
 	const [verdict, listing] = await Promise.all([
 		probeKey(ask),
-		isApart ? sendOnce(planModelList()) : undefined,
+		isApart ? sendOnce(list) : undefined,
 	]);
-	const isGoodList = listing === undefined || hasModelList(listing);
-	const told = 'problem' in verdict || isGoodList ? verdict : problemOf(planModelList(), listing);
+	const isGoodList = listing === undefined || hasModelList(list, listing);
+	const told = 'problem' in verdict || isGoodList ? verdict : problemOf(list, listing);
 	return eraseIn(told, account.withoutKey);
 }
 
@@ -120,5 +121,5 @@ const isTaskOrError = (outcome: Outcome): boolean =>
 	isGood(outcome) && (isJsonObject(outcome.json.error) || 'status' in outcome.json);
 
 /** Whether there is a model list at its address: a 429 shows that too. */
-const hasModelList = (outcome: Outcome): boolean =>
-	outcome.httpCode === 429 || (isGood(outcome) && holdsModels(planModelList(), outcome.json));
+const hasModelList = (list: FreePlan, outcome: Outcome): boolean =>
+	outcome.httpCode === 429 || (isGood(outcome) && holdsModels(list, outcome.json));

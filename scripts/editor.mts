@@ -2,8 +2,8 @@
  * A real n8n to look around in: with this package packed and installed, a gateway, a credential and
  * the examples. It runs until Ctrl-C; what was made in it is gone then.
  */
-import { existsSync, mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Progress } from '../demo/demo-progress.mjs';
 import { openTarget, type Target } from '../demo/target.mjs';
@@ -37,6 +37,9 @@ The gateway is the embedded one, or the one that MEDIA_GATEWAY_URL and MEDIA_GAT
 `;
 
 const DEFAULT_PORT = 5678;
+/** The table of the example "Images for a spreadsheet". */
+const PRODUCTS =
+	'sku,prompt\nA-100,"A brass desk lamp, product photo"\nA-101,"A blue enamel teapot, product photo"\n';
 /** An n8n that ends again and again has a reason of its own. */
 const MAX_RESTARTS = 20;
 /** Each worker takes half a gigabyte. */
@@ -90,7 +93,7 @@ async function chooseVersion(
 	const version = wanted ?? '2';
 	const say = (line: string) => {
 		progress.note(line);
-		progress.update('Installing, which takes some minutes');
+		progress.update(line.split(' (')[0]!);
 	};
 	try {
 		await ensureServer(version, say);
@@ -177,6 +180,8 @@ async function start(settings: Settings, progress: Progress) {
 	const target = await openTarget({ port: await freePort(USUAL_GATEWAY_PORT), ...limit });
 	const filesFolder = resolve(settings.files ?? 'files');
 	mkdirSync(filesFolder, { recursive: true });
+	const table = join(filesFolder, 'products.csv');
+	if (!existsSync(table)) writeFileSync(table, PRODUCTS);
 	progress.update(workers > 0 ? 'Starting n8n and its workers' : 'Starting n8n');
 	const options = { version, package: packed.tarball, port, filesFolder };
 	const running = workers > 0 ? await startWorkers(options, workers) : await startAlone(options);
@@ -221,6 +226,7 @@ async function furnish(started: Awaited<ReturnType<typeof start>>) {
 		const workflow = readExample(example, { mediaGatewayApi: { id, name } });
 		if (target.model) useModel(workflow.nodes, target.model);
 		await giveTable(server, workflow);
+		useFolder(workflow.nodes, filesFolder);
 		const stored = await server.createWorkflow(workflow);
 		lines.push(`  Example    ${stored.name}: ${server.url}/workflow/${stored.id}`);
 	}
@@ -240,6 +246,16 @@ function useModel(nodes: Array<{ parameters?: Record<string, unknown> }>, model:
 		const chosen = parameters?.model;
 		if (chosen && typeof chosen === 'object' && '__rl' in chosen) {
 			parameters.model = { __rl: true, mode: 'name', value: model };
+		}
+	}
+}
+
+/** The examples write to the folder that stays, and find a table there. */
+function useFolder(nodes: Array<{ parameters?: Record<string, unknown> }>, folder: string): void {
+	for (const { parameters = {} } of nodes) {
+		for (const name of ['fileName', 'fileSelector']) {
+			const path = parameters[name];
+			if (typeof path === 'string') parameters[name] = path.replace('.n8n-files', () => folder);
 		}
 	}
 }

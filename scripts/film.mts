@@ -96,7 +96,7 @@ async function play(editor: Editor, server: N8nServer): Promise<Frame[]> {
 	await camera.type(search, 'generate image');
 	await camera.shoot(500);
 	const found = editor.byTestId('node-creator-item-name');
-	await camera.click(found.filter({ hasText: 'Media Gateway Image Generation' }).first(), 900);
+	await camera.click(found.filter({ hasText: 'Media Gateway Image' }).first(), 900);
 	if (!(await editor.panel.isVisible())) {
 		await camera.click(page.getByText('Add to workflow', { exact: true }).first(), 900);
 	}

@@ -28,6 +28,7 @@ const OTHER_OUTPUT = {
 		'details.text': 'string',
 		'details.url': 'string',
 		'details.urls': 'array',
+		prompt: 'string',
 	},
 	'option outputJson': {
 		json: 'any',
@@ -40,6 +41,7 @@ const OTHER_OUTPUT = {
 		'summary.rateLimitedRequests': 'integer',
 		'summary.reusedItems': 'integer',
 		'summary.tasks': 'integer',
+		'summary.unpricedImages': 'integer',
 	},
 	'option dryRun': {
 		model: 'string',

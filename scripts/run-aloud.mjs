@@ -12,8 +12,11 @@ const LINE_EVERY_MS = 10_000;
  */
 export async function runAloud(what, command, args, options) {
 	const started = performance.now();
-	const say = () =>
-		console.log(`${what} (${Math.round((performance.now() - started) / 1000)} s) …`);
+	const say = () => {
+		const seconds = Math.round((performance.now() - started) / 1000);
+		const minutes = seconds < 60 ? '' : `${Math.floor(seconds / 60)} min `;
+		console.log(`${what} (${minutes}${seconds % 60} s) …`);
+	};
 	const timer = setInterval(say, LINE_EVERY_MS);
 	const child = spawn(command, args, { stdio: 'inherit', ...options });
 	return await new Promise((resolve) => {

@@ -64,9 +64,12 @@ export interface GatewayOptions {
 	port?: number;
 	/** The path of the API in place of `/v1`, such as `/api/v3`. */
 	root?: string;
-	/** How edits are taken, default `form`; `json` at their path, with one image
-	 * or a list called `images` (`images`), or `generations` at that path. */
-	edits?: 'form' | 'json' | 'images' | 'generations';
+	/**
+	 * The form of image requests, default `form`: OpenAI's, with edits as a form, as JSON at their path,
+	 * with one image (`json`) or a list called `images` (`images`), or as `generations` at that path;
+	 * `openRouter`: OpenRouter's Image API, without tasks, at `/v1/images`.
+	 */
+	imageApi?: 'form' | 'json' | 'images' | 'generations' | 'openRouter';
 	/** Seconds until a task settles, default 3; a range is drawn from, seeded. */
 	taskSeconds?: number | [number, number];
 	/** The spellings an open task walks through, evenly spread over its lifetime. */

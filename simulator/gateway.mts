@@ -6,10 +6,11 @@ import { disabledKey, imageAccount, keys } from './http/accounts.mjs';
 import { Refusal, refusal, json, type GatewayResponse } from './http/gateway-response.mjs';
 import { Faults, handlesFirst, spoil } from './http/faults.mjs';
 import type { ParsedRequest, ServerContext } from './http/server-context.mjs';
-import { download, edit, generate, query } from './images/image-endpoints.mjs';
+import { createImages, download, edit, generate, query } from './images/image-endpoints.mjs';
 import { PaymentKeys } from './http/payment-keys.mjs';
 import { RequestLog } from './http/request-log.mjs';
 import { defaultModels, type MediaModel } from './models/default-models.mjs';
+import { endpointsOf, listImageModels } from './models/image-models.mjs';
 import { listModels, oneModel, wantsJsonc } from './models/model-listing.mjs';
 import { message } from './messages/message-endpoint.mjs';
 import { messageModels } from './messages/reasoning.mjs';
@@ -146,7 +147,6 @@ function routes(app: FastifyInstance, context: ServerContext, keysOfPayments: Pa
 	const limit = context.options.requestsPerSecond;
 	const rate = limit === undefined ? undefined : new RequestRate(limit);
 	const root = rootOf(context);
-	const { edits = 'form' } = context.options;
 	const serve =
 		(understand: Understand) => async (request: FastifyRequest, reply: FastifyReply) => {
 			const parsed = await understand(request, request.record!);
@@ -158,11 +158,34 @@ function routes(app: FastifyInstance, context: ServerContext, keysOfPayments: Pa
 			return await conduct(context, request, reply, keyed);
 		};
 
+	if (context.options.imageApi === 'openRouter') routerRoutes(app, context, serve);
+	else usualRoutes(app, context, serve);
+	app.post(
+		`${root}/messages`,
+		serve((request, to) => message(context, request, to)),
+	);
+	app.get(
+		`${root}/models`,
+		serve((request) => names(context, request)),
+	);
+	app.get(
+		'/images/:file',
+		serve((request) => download(context, request)),
+	);
+}
+
+type Serve = (
+	understand: Understand,
+) => (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Images and the media list (docs/protocol.md, "Endpoints" and "Model list"). */
+function usualRoutes(app: FastifyInstance, context: ServerContext, serve: Serve): void {
+	const root = rootOf(context);
 	app.post(
 		`${root}/images/generations`,
 		serve((request, to) => generate(context, request, to)),
 	);
-	if (edits !== 'generations') {
+	if (context.options.imageApi !== 'generations') {
 		app.post(
 			`${root}/images/edits`,
 			serve((request, to) => edit(context, request, to)),
@@ -176,14 +199,6 @@ function routes(app: FastifyInstance, context: ServerContext, keysOfPayments: Pa
 		`${root}/images/edits/:id`,
 		serve((request, to) => query(context, request, to, 'edit')),
 	);
-	app.post(
-		`${root}/messages`,
-		serve((request, to) => message(context, request, to)),
-	);
-	app.get(
-		`${root}/models`,
-		serve((request) => names(context, request)),
-	);
 	app.get(
 		`${root}/media/models`,
 		serve((request) => listing(context, request)),
@@ -192,10 +207,25 @@ function routes(app: FastifyInstance, context: ServerContext, keysOfPayments: Pa
 		`${root}/media/models/*`,
 		serve((request) => listing(context, request)),
 	);
-	app.get(
-		'/images/:file',
-		serve((request) => download(context, request)),
+}
+
+/** OpenRouter's Image API (docs/protocol.md, "OpenRouter's Image API"). */
+function routerRoutes(app: FastifyInstance, context: ServerContext, serve: Serve): void {
+	const root = rootOf(context);
+	const listed = (respond: () => GatewayResponse) =>
+		serve(() => ({ call: 'listing', prompt: '', settled: true, respond }));
+	app.post(
+		`${root}/images`,
+		serve((request, to) => createImages(context, request, to)),
 	);
+	app.get(
+		`${root}/images/models`,
+		listed(() => listImageModels(context.models, root)),
+	);
+	app.get<{ Params: { '*': string } }>(`${root}/images/models/*`, async (request, reply) => {
+		const name = request.params['*'].replace(/\/endpoints$/, '');
+		return await listed(() => endpointsOf(context.models, name))(request, reply);
+	});
 }
 
 function tooFrequent(): Refusal {

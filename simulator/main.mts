@@ -8,7 +8,8 @@ const help = `Starts the embedded gateway: the whole protocol on this computer, 
   --port N                  port to listen on (default 8787; 0: any free one)
   --host ADDRESS            address to listen on (default 127.0.0.1)
   --root PATH               path of the API in place of /v1, such as /api/v3
-  --edits FORMAT            how edits are taken: form (default), json, images, generations
+  --image-api API           how images are requested: form (default), json, images,
+                            generations, openRouter
   --task-seconds N or N,M   how long a task takes, or a range (default 3)
   --sync-ms N               how long a synchronous request takes (default 0)
   --requests-per-second N   rate limit: more get status 429
@@ -27,7 +28,7 @@ const optionNames = {
 	port: text,
 	host: text,
 	root: text,
-	edits: text,
+	'image-api': text,
 	'task-seconds': text,
 	'sync-ms': text,
 	'requests-per-second': text,
@@ -56,7 +57,7 @@ function commandLine() {
 
 async function run(options: GatewayOptions): Promise<void> {
 	const gateway = await startGateway(options);
-	process.stdout.write(greeting(gateway.url, options.root ?? '/v1', gateway.keys));
+	process.stdout.write(greeting(gateway.url, options, gateway.keys));
 	for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 		process.once(signal, () => void gateway.close());
 	}
@@ -67,7 +68,7 @@ function optionsFrom(values: Values): GatewayOptions {
 	const options: GatewayOptions = { port: number('port') ?? 8787 };
 	if (values.host !== undefined) options.host = values.host;
 	if (values.root !== undefined) options.root = rootOf(values.root);
-	if (values.edits !== undefined) options.edits = editsOf(values.edits);
+	if (values['image-api'] !== undefined) options.imageApi = imageApiOf(values['image-api']);
 	const seconds = values['task-seconds']?.split(',').map(Number);
 	if (seconds?.some(Number.isNaN)) throw new Error('--task-seconds takes N or N,M');
 	if (seconds?.length === 1) options.taskSeconds = seconds[0]!;
@@ -94,10 +95,12 @@ function rootOf(path: string): string {
 	return path;
 }
 
-function editsOf(format: string): GatewayOptions['edits'] {
-	const known = (['form', 'json', 'images', 'generations'] as const).find((one) => one === format);
+const imageApis = ['form', 'json', 'images', 'generations', 'openRouter'] as const;
+
+function imageApiOf(api: string): GatewayOptions['imageApi'] {
+	const known = imageApis.find((one) => one === api);
 	if (known !== undefined) return known;
-	throw new Error(`--edits takes form, json, images or generations, not ${format}`);
+	throw new Error(`--image-api takes ${imageApis.join(', ')}, not ${api}`);
 }
 
 type NumberOption =
@@ -115,17 +118,22 @@ function numberOf(values: Values, name: NumberOption): number | undefined {
 	return Number(value);
 }
 
-function greeting(url: string, root: string, [one, two]: [string, string]): string {
+function greeting(
+	url: string,
+	{ root = '/v1', imageApi }: GatewayOptions,
+	[one, two]: [string, string],
+): string {
+	const isRouter = imageApi === 'openRouter';
 	return `Embedded media gateway at ${url}${root === '/v1' ? '' : root}
 
   keys    ${one}   (first account)
           ${two}   (second account)
-  models  ${url}${root}/media/models
+  models  ${url}${root}/${isRouter ? 'images' : 'media'}/models
   counts  ${url}/__admin/stats
 
 Generate an image:
 
-  curl ${url}${root}/images/generations \\
+  curl ${url}${root}/images${isRouter ? '' : '/generations'} \\
     -H 'Authorization: Bearer ${one}' -H 'Content-Type: application/json' \\
     -d '{"model":"aurora-image-1","prompt":"a red fox in the snow"}'
 

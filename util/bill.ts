@@ -2,7 +2,7 @@ import { rounded } from './amount';
 
 /** What a request has cost by the gateway's own bill. Both are absent where it doesn't say. */
 export type Bill = {
-	/** In the gateway's own unit, or in `costCurrency`. */
+	/** In `costCurrency`, or in a unit that the gateway doesn't name. */
 	cost?: number;
 	/** As the gateway names it; none is assumed. */
 	costCurrency?: string;
@@ -27,13 +27,15 @@ export function sumOfBills(bills: Bill[]): Bill[] {
 /** More currencies than any gateway bills in. */
 const MOST_CURRENCIES = 5;
 
-/** An amount for people: in the currency that the gateway names, or else in the gateway's own unit. */
-export const inItsUnit = (cost: number, currency = "in the gateway's unit"): string =>
-	`${cost} ${currency}`;
+/** An amount for people, with its currency where one is known. */
+export const inItsUnit = (cost: number, currency?: string): string =>
+	currency === undefined ? String(cost) : `${cost} ${currency}`;
 
-/** Bills as the part of a sentence. */
-export const describeBills = (bills: Bill[]): string =>
+/** Bills as the part of a sentence. @param currency of those that name none, if it is known */
+export const describeBills = (bills: Bill[], currency?: string): string =>
 	bills
-		.flatMap(({ cost, costCurrency }) => (cost === undefined ? [] : inItsUnit(cost, costCurrency)))
+		.flatMap(({ cost, costCurrency = currency }) =>
+			cost === undefined ? [] : inItsUnit(cost, costCurrency),
+		)
 		.slice(0, MOST_CURRENCIES)
 		.join(' and ');

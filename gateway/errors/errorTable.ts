@@ -132,7 +132,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		refusesEdits,
 		"The gateway doesn't take this edit ({code})",
-		`Choose another ${underSettings('Edit Format')} in the Media Gateway credential, or a gateway that edits images.{asked} You weren't charged for this request.`,
+		`Choose another ${underSettings('Image API')} in the Media Gateway credential, or a gateway that edits images.{asked} You weren't charged for this request.`,
 	],
 	[
 		(response, plan) => response.httpCode === 404 && isPoll(plan) && !isGatewayError(response),
@@ -143,6 +143,12 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		({ httpCode }, plan) => httpCode === 404 && isPoll(plan),
 		'Not found on the gateway (404)',
 		'The gateway no longer has the task, or another account submitted it: then use its credential.',
+	],
+	[
+		(response, plan, said) =>
+			plan.paid && plan.call !== 'message' && isMissing(response, plan, said),
+		'Not found on the gateway ({code})',
+		`{checkAddress} A gateway may also have another ${underSettings('Image API')}, such as OpenRouter's.{asked}`,
 	],
 	[isMissing, 'Not found on the gateway ({code})', '{checkAddress}{asked}'],
 	[

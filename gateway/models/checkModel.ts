@@ -48,7 +48,7 @@ export function checkModel<R extends ImageRequest>(
 		request: { ...request, modelParameters },
 		violations: checkRequest(record, { ...sent, parameters, images, imageCount }),
 		requested: exactly(count),
-		...estimateOf(record, count),
+		...estimateOf(record, count, sent.taskType),
 	};
 }
 
@@ -70,7 +70,10 @@ const exactly = (count: ImageCount): number | undefined =>
 	'images' in count && !count.isLimit ? count.images : undefined;
 
 /** The estimated cost of a request for a listed model. */
-function estimateOf({ billing }: ModelRecord, count: ImageCount): Estimate {
+function estimateOf({ billing }: ModelRecord, count: ImageCount, taskType: TaskType): Estimate {
+	if (taskType === 'edit' && billing?.chargesInputs) {
+		return { noEstimate: 'The gateway also charges for each image to edit.' };
+	}
 	const perImage = pricePerImage(billing);
 	if ('unclear' in count && perImage !== undefined) {
 		const names = quote(count.unclear.map((name) => `'${name}'`).join(', '));

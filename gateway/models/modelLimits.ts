@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../util/json';
+import { numberOf, type JsonObject } from '../../util/json';
 import { MB } from '../../util/megabyte';
 import { quote } from '../../util/text';
-import type { ModelRecord, ReferenceLimits } from './models';
+import type { ModelRecord, NumberRange, ReferenceLimits } from './models';
 import { MODE_OF, suits } from './models';
 import type { FormFile } from '../protocol/requestPlan';
 import type { TaskType } from '../protocol/taskType';
@@ -56,15 +56,25 @@ function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequ
 function checkParameters(record: ModelRecord, parameters: JsonObject): string[] {
 	return Object.entries(parameters).flatMap(([name, value]) => {
 		const allowed = allowedFor(record, name);
-		if (value === undefined || allowed.length === 0) return [];
+		const range = record.ranges?.get(name);
+		if (value === undefined || (allowed.length === 0 && range === undefined)) return [];
 		if (allowed.some((entry) => String(entry) === String(value))) return [];
+		const { min = -Infinity, max = Infinity } = range ?? {};
+		if (range !== undefined && numberOf(value) >= min && numberOf(value) <= max) return [];
 		const field = name === 'n' ? "'Number of Images'" : quote(name);
-		return [violation(field, quote(JSON.stringify(value) ?? ''), listed(allowed))];
+		const accepted = range === undefined ? listed(allowed) : describeRange(range);
+		return [violation(field, quote(JSON.stringify(value) ?? ''), accepted)];
 	});
 }
 
 function allowedFor(record: ModelRecord, name: string) {
 	return Object.hasOwn(record.parameters, name) ? (record.parameters[name] ?? []) : [];
+}
+
+/** The numbers within bounds, in words. */
+function describeRange({ min, max }: NumberRange): string {
+	const ends = [min === undefined ? [] : `from ${min}`, max === undefined ? [] : `up to ${max}`];
+	return ends.flat().join(' ') || 'any number';
 }
 
 function checkImages(

@@ -8,9 +8,11 @@ import { KEY_IN_OWN_HEADER } from '../protocol/auth';
 import type { Clock } from '../pace/stoppableClock';
 import { GatewayError } from '../protocol/gatewayError';
 import type { HttpResponse, Outcome } from '../protocol/outcome';
-import { planUrl, type FreePlan } from '../protocol/requestPlan';
+import { planGet, planUrl, type FreePlan } from '../protocol/requestPlan';
+import { pathAtGateway } from '../protocol/url';
 import { saysFailure } from '../responses/errorBody';
 import type { RunLimits, SendOnce } from '../wire/sendOnce';
+import { readImageModels, readImagePrice } from './imageModels';
 import { countOf, MOST_PAGES, planNextPage, totalOf } from './listPages';
 import { planModelNames, readModelNames } from './modelNames';
 import {
@@ -150,8 +152,31 @@ export class ModelLists {
 		}
 	}
 
+	/**
+	 * Adds the price of a model that has it at an address of its own, which must be the gateway's.
+	 *
+	 * @param isNeeded whether it is worth several attempts; otherwise there is one, as of `readOnce`
+	 * @returns the same record if there is no price, or none that can be read
+	 */
+	async withPrice(record: ModelRecord, isNeeded = false): Promise<ModelRecord> {
+		const { mediaUrl } = this.context.account;
+		const path = pathAtGateway(record.pricesAt, mediaUrl);
+		if (path === undefined) return record;
+		const plan = planGet('listing', path);
+		try {
+			const request = isNeeded ? this.withRetries : this.inOneAttempt(QUICK_TIMEOUT_MS);
+			return { ...record, billing: readImagePrice((await request(plan)).json) };
+		} catch (error) {
+			if (error instanceof GatewayError) return record;
+			throw error as Error;
+		}
+	}
+
 	/** Requests one model with retries. @throws GatewayError; NoListError if there is none */
 	async model(model: string): Promise<ModelRecord> {
+		const { models } = this.hasImageList ? await this.readWithRetries('media') : { models: [] };
+		const listed = models.find((record) => record.model === model);
+		if (listed !== undefined) return await this.withPrice(listed, true);
 		const { json } = await this.withRetries(planModel(model));
 		const { data } = json as { data: JsonObject };
 		return readModel(data) ?? (readModel({ ...data, model }) as ModelRecord);
@@ -164,8 +189,16 @@ export class ModelLists {
 	 */
 	async commented(model?: string): Promise<string> {
 		const format: ListingFormat = 'jsonc';
-		const plan = model === undefined ? planModelList(format) : planModel(model, format);
+		const isInList = model !== undefined && this.hasImageList;
+		if (isInList) return JSON.stringify((await this.model(model)).raw, undefined, '\t');
+		const { account } = this.context;
+		const plan = model === undefined ? planModelList(account, format) : planModel(model, format);
 		return (await this.withRetries(plan)).text;
+	}
+
+	/** Whether all that is published of a model but its price is in the list. */
+	private get hasImageList(): boolean {
+		return this.context.account.imageApi === 'openRouter';
 	}
 
 	private inOneAttempt(timeoutMs: number): RequestList {
@@ -205,11 +238,12 @@ export class ModelLists {
  * @throws GatewayError
  */
 async function requestRecords(
-	{ hasKey, baseUrl, mediaUrl }: Account,
+	account: Account,
 	list: ListName,
 	request: RequestList,
 	isEnough: IsEnough = () => false,
 ): Promise<ModelList> {
+	const { hasKey, baseUrl, mediaUrl, imageApi } = account;
 	const readNames = (json: unknown) => readModelNames(json) ?? [];
 	const namesBy = async (headers = {}) =>
 		await requestPages(planModelNames(headers), baseUrl, { request, read: readNames, isEnough });
@@ -223,8 +257,8 @@ async function requestRecords(
 		});
 	if (list === 'names') return await names();
 	try {
-		const reading = { request, read: readModelList, isEnough };
-		return await requestPages(planModelList(), mediaUrl, reading);
+		const read = imageApi === 'openRouter' ? readImageModels : readModelList;
+		return await requestPages(planModelList(account), mediaUrl, { request, read, isEnough });
 	} catch (error) {
 		const mayAsk = list === 'any' && hasKey && error instanceof NoListError;
 		if (!mayAsk) throw error as Error;

@@ -1,5 +1,6 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { asWord } from '../../util/text';
+import type { ImageApi } from '../protocol/credential';
 import { pathPart, planGet, type FreePlan, type RequestPlan } from '../protocol/requestPlan';
 
 /** An allowed value of a model parameter. */
@@ -14,14 +15,25 @@ export interface ModelRecord {
 	modes?: string[];
 	/** `sync`, `async` or both. Undefined if the gateway doesn't say. */
 	generationModes?: string[];
+	/** By name, the allowed values; none where any is. */
 	parameters: Record<string, AllowedValue[]>;
+	/** The parameters that are numbers within bounds; undefined if the list has no such kind. */
+	ranges?: Map<string, NumberRange>;
 	referenceImages?: ReferenceLimits;
 	billing?: Billing;
+	/** The address of its prices, where the list has none. */
+	pricesAt?: string;
 	note?: string;
 	/** The record as the gateway sent it. */
 	raw: JsonObject;
 	/** Whether the gateway lists only names: nothing else is known about the model. */
 	isNameOnly?: boolean;
+}
+
+/** Bounds of a number; one that is undefined is open. */
+export interface NumberRange {
+	min?: number;
+	max?: number;
 }
 
 /** Limits of the images that an edit starts from. */
@@ -39,17 +51,26 @@ export interface Billing {
 	/** `price` is a fixed price, `ratio` a multiplier. */
 	mode?: string;
 	value?: number;
+	/** The unit of the value; most lists name none. */
+	currency?: string;
+	/** Whether each image to edit has a price, too. */
+	chargesInputs?: boolean;
 }
 
 /** The two formats of the model list (docs/protocol.md, "Model list"). */
 export type ListingFormat = 'json' | 'jsonc';
 
 const LIST_PATH = '/v1/media/models';
+const IMAGE_LIST_PATH = '/v1/images/models';
 
-/** Plans `GET /v1/media/models` (docs/protocol.md, "Model list"), without a key. */
-export function planModelList(format: ListingFormat = 'json'): FreePlan {
-	return planListing(LIST_PATH, format);
-}
+/**
+ * Plans `GET /v1/media/models`, or `/v1/images/models` of OpenRouter's Image API (docs/protocol.md,
+ * "Model list"), without a key.
+ */
+export const planModelList = (
+	{ imageApi }: { imageApi?: ImageApi } = {},
+	format: ListingFormat = 'json',
+): FreePlan => planListing(imageApi === 'openRouter' ? IMAGE_LIST_PATH : LIST_PATH, format);
 
 /**
  * Plans `GET /v1/media/models/{model_name}` (docs/protocol.md, "Model list").
@@ -75,7 +96,7 @@ const wordsIn = (value: unknown): string[] | undefined => strings(value)?.map(as
 
 const wordIn = (value: unknown): string | undefined => wordsIn([value])?.[0];
 
-function isAllowedValue(value: unknown): value is AllowedValue {
+export function isAllowedValue(value: unknown): value is AllowedValue {
 	return (
 		typeof value === 'string' || typeof value === 'boolean' || finiteNumber(value) !== undefined
 	);
@@ -113,6 +134,7 @@ export function readModel(record: unknown): ModelRecord | undefined {
 					unit: wordIn(billing.unit),
 					mode: wordIn(billing.mode),
 					value: finiteNumber(billing.value),
+					currency: nonEmptyString(billing.currency),
 				}
 			: undefined,
 		note: nonEmptyString(record.note),
@@ -135,13 +157,14 @@ function recordsIn(body: unknown): unknown[] | undefined {
 }
 
 /**
- * Whether a response contains what its plan requests: a list of models, or one model
+ * Whether a response contains what its plan requests: a list of models, one model, or its prices
  * (docs/protocol.md, "Model list").
  */
 export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
-	const data = dataIn(body);
-	const isList = path.split('?')[0] === LIST_PATH;
-	return data !== undefined && (!isList || recordsIn(body) !== undefined);
+	const [withoutQuery] = path.split('?');
+	if (withoutQuery === IMAGE_LIST_PATH) return isJsonObject(body) && Array.isArray(body.data);
+	if (withoutQuery === LIST_PATH) return recordsIn(body) !== undefined;
+	return dataIn(body) !== undefined || (isJsonObject(body) && Array.isArray(body.endpoints));
 }
 
 /** Reads the response of `GET /v1/media/models`, without records that have no model name. */

@@ -1,8 +1,9 @@
 import { rounded } from '../../util/amount';
+import { inItsUnit } from '../../util/bill';
 import type { Billing } from './models';
 
 /**
- * The estimated cost of a request in the gateway's own unit; undefined without a published fixed
+ * The estimated cost of a request in the unit of the list; undefined without a published fixed
  * price for each image or request (docs/protocol.md, "Model list").
  *
  * @param images the number of requested images
@@ -24,12 +25,12 @@ function fixedPrice({ mode, value }: Billing = {}): number | undefined {
 }
 
 /**
- * The price of a model in words, in the gateway's own unit, because the model list names no currency;
- * a ratio is told as one, because the list doesn't say of what. Undefined if unknown.
+ * The price of a model in words, with its currency where the list or the credential names one; a ratio
+ * is told as one, because the list doesn't say of what. Undefined if unknown.
  */
-export function describePrice({ mode, value, unit }: Billing = {}): string | undefined {
+export function describePrice({ mode, value, unit, currency }: Billing = {}): string | undefined {
 	if (value === undefined) return undefined;
 	const each = unit === undefined ? '' : ` per ${unit}`;
-	if (mode === 'price') return `${value}${each} in the gateway's unit`;
+	if (mode === 'price') return inItsUnit(value, currency) + each;
 	return mode === 'ratio' ? `${value} × the gateway's base price${each}` : undefined;
 }

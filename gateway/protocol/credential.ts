@@ -23,23 +23,28 @@ export interface Credential {
 	allowUnauthorizedCerts: boolean;
 	/** How a task is requested. */
 	asyncFlag: AsyncFlag;
-	/** How an edit is sent. */
-	editFormat: EditFormat;
+	/** The form of the gateway's image requests. */
+	imageApi: ImageApi;
 	/** The name of the field of an edit that contains the images: where they are a list, that of the list. */
 	imageFieldName: string;
 	/** The name of the header by which the gateway knows a payment; empty if it knows none. */
 	idempotencyHeader: string;
+	/** The unit of the gateway's amounts, which is only shown. */
+	currency?: string;
 }
 
 /** The values of the fields that have a choice, the default first. */
 const CHOICES = {
 	messageAuth: ['xApiKey', 'bearer', 'authorization'],
 	asyncFlag: ['query', 'header', 'body', 'path'],
-	editFormat: ['form', 'json', 'images', 'generations'],
+	imageApi: ['form', 'json', 'images', 'generations', 'openRouter'],
 } as const;
 
-/** The field of the images to edit where they are a list (docs/protocol.md, "Edit"). */
-export const IMAGE_LIST = 'images';
+/** By image API, the field of the images to edit where they are always a list (docs/protocol.md, "Edit"). */
+export const IMAGE_LISTS: Partial<Record<ImageApi, string>> = {
+	images: 'images',
+	openRouter: 'input_references',
+};
 
 type ChoiceField = keyof typeof CHOICES;
 type MessageAuth = (typeof CHOICES.messageAuth)[number];
@@ -48,10 +53,11 @@ type MessageAuth = (typeof CHOICES.messageAuth)[number];
 export type AsyncFlag = (typeof CHOICES.asyncFlag)[number];
 
 /**
- * The ways to send an edit: as a form, as JSON, as JSON with a list of images, and in the JSON of a
- * generation (docs/protocol.md, "Edit").
+ * The image APIs: OpenAI's, with an edit as a form, as JSON, as JSON with a list of images, or in the
+ * JSON of a generation (docs/protocol.md, "Edit"), and OpenRouter's, which has one path for both and no
+ * tasks (docs/protocol.md, "OpenRouter's Image API").
  */
-type EditFormat = (typeof CHOICES.editFormat)[number];
+export type ImageApi = (typeof CHOICES.imageApi)[number];
 
 type Header = Record<'name' | 'value', string>;
 
@@ -63,7 +69,7 @@ export function readCredential(fields: JsonObject): Credential {
 	const media = readApiAddress(nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ?? NO_ADDRESS;
 	const name = textOf(fields.versionHeaderName) || 'anthropic-version';
 	const value = textOf(fields.versionHeaderValue) || '2023-06-01';
-	const editFormat = choiceIn(fields, 'editFormat');
+	const imageApi = choiceIn(fields, 'imageApi');
 	const { headers } = fields;
 	const rows = isJsonObject(headers) && 'values' in headers ? headers.values : headers;
 	return {
@@ -77,9 +83,10 @@ export function readCredential(fields: JsonObject): Credential {
 		headers: [rows].flat().flatMap(headersIn),
 		allowUnauthorizedCerts: fields.allowUnauthorizedCerts === true,
 		asyncFlag: choiceIn(fields, 'asyncFlag'),
-		editFormat,
-		imageFieldName: editFormat === 'images' ? IMAGE_LIST : textOf(fields.imageFieldName) || 'image',
+		imageApi,
+		imageFieldName: IMAGE_LISTS[imageApi] ?? (textOf(fields.imageFieldName) || 'image'),
 		idempotencyHeader: textOf(fields.idempotencyHeader),
+		currency: textOf(fields.currency) || undefined,
 	};
 }
 

@@ -37,7 +37,8 @@ export function orderOf(
 	account: Account,
 	{ asynchronous, stream }: { asynchronous: boolean; stream: boolean },
 ): Order {
-	const flag = asynchronous ? account.asyncFlag : undefined;
+	// OpenRouter's Image API has no tasks.
+	const flag = asynchronous && account.imageApi !== 'openRouter' ? account.asyncFlag : undefined;
 	const usual = PLANS[kind](request, flag, account);
 	const plan = stream ? asStream(usual) : usual;
 	return {

@@ -1,7 +1,7 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../../util/json';
 import { GatewayError, type Problem } from './gatewayError';
 import { sourcesIn } from '../../util/httpAddresses';
-import type { AsyncFlag, Credential } from './credential';
+import type { AsyncFlag, Credential, ImageApi } from './credential';
 import { TASK_PATHS, TASK_TYPES, type TaskType } from './taskType';
 import type { ApiAddress } from './url';
 
@@ -72,11 +72,8 @@ export interface FormBody {
 export interface InlineFiles {
 	/** Those with the same name become a list. */
 	files: FormFile[];
-	/**
-	 * How each is written: as its address alone, as an object with a type and the address, or as one of a
-	 * list of objects with the address or the ID of a file.
-	 */
-	style: 'address' | 'typed' | 'listed';
+	/** The image API that decides how each is written. */
+	imageApi: Exclude<ImageApi, 'form'>;
 }
 
 /** A file to upload, which is opened again for each attempt. */
@@ -113,12 +110,18 @@ export interface ImageRequest {
 	imageCount?: number;
 }
 
-/** The common part of all plans for tasks. @param asyncFlag undefined for a synchronous request */
-function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): PaidPlan {
+/** The path of requests for images of a kind. */
+const pathOf = (taskType: TaskType, imageApi: ImageApi): string =>
+	imageApi === 'openRouter'
+		? '/v1/images'
+		: TASK_PATHS[imageApi === 'generations' ? 'generation' : taskType];
+
+/** The common part of all plans for images. @param asyncFlag undefined for a synchronous request */
+function planImages(path: string, asyncFlag: AsyncFlag | undefined): PaidPlan {
 	return {
 		call: asyncFlag === undefined ? 'sync' : 'submit',
 		method: 'POST',
-		path: TASK_PATHS[taskType] + (asyncFlag === 'path' ? '/async' : ''),
+		path: path + (asyncFlag === 'path' ? '/async' : ''),
 		query: asyncFlag === 'query' ? { async: 'true' } : {},
 		headers: asyncFlag === 'header' ? { ...JSON_ONLY, 'X-Async': 'true' } : JSON_ONLY,
 		paid: true,
@@ -141,56 +144,57 @@ function bodyOf(request: ImageRequest, asyncFlag: AsyncFlag | undefined): JsonOb
 	return Object.fromEntries(Object.entries(body).filter(([, value]) => (value ?? null) !== null));
 }
 
-function planJson(taskType: TaskType, request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan {
-	const plan = planImages(taskType, asyncFlag);
+function planJson(path: string, request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan {
+	const plan = planImages(path, asyncFlag);
 	const headers = { 'Content-Type': 'application/json', ...plan.headers };
 	return { body: bodyOf(request, asyncFlag), ...plan, headers };
 }
 
 /**
- * Plans `POST /v1/images/generations` (docs/protocol.md, "Endpoints").
+ * Plans a generation (docs/protocol.md, "Endpoints"), usually `POST /v1/images/generations`.
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
+ * @param style how the gateway takes images
  */
-export const planGeneration = (request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan =>
-	planJson('generation', request, asyncFlag);
+export const planGeneration = (
+	request: ImageRequest,
+	asyncFlag?: AsyncFlag,
+	{ imageApi }: ImageStyle = USUAL_STYLE,
+): PaidPlan => planJson(pathOf('generation', imageApi), request, asyncFlag);
 
 /**
  * Plans an edit (docs/protocol.md, "Edit" and "Endpoints"), usually `POST /v1/images/edits`.
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
- * @param style how the gateway takes edits
+ * @param style how the gateway takes images
  */
 export function planEdit(
 	request: ImageRequest,
 	asyncFlag?: AsyncFlag,
-	{ editFormat, imageFieldName }: EditStyle = USUAL_STYLE,
+	{ imageApi, imageFieldName }: ImageStyle = USUAL_STYLE,
 ): PaidPlan {
 	const files = (request.files ?? []).map((file) =>
 		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
 	);
-	if (editFormat !== 'form') {
-		const sentAs = editFormat === 'generations' ? 'generation' : 'edit';
-		const plan = planJson(sentAs, request, asyncFlag);
-		return { ...plan, inline: { files, style: INLINE_STYLES[editFormat] } };
+	if (imageApi !== 'form') {
+		const plan = planJson(pathOf('edit', imageApi), request, asyncFlag);
+		return { ...plan, inline: { files, imageApi } };
 	}
 	const fields: FormBody['fields'] = [];
 	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
 		const text = fieldText(value);
 		if (text !== undefined) fields.push([name, text]);
 	}
-	return { ...planImages('edit', asyncFlag), form: { fields, files } };
+	return { ...planImages(TASK_PATHS.edit, asyncFlag), form: { fields, files } };
 }
 
 /** The field of the images to edit (docs/protocol.md, "Edit"). */
 export const IMAGE_FIELD = 'image';
 
-const INLINE_STYLES = { json: 'typed', images: 'listed', generations: 'address' } as const;
+/** What the credential says about the gateway's image requests. */
+type ImageStyle = Pick<Credential, 'imageApi' | 'imageFieldName'>;
 
-/** What the credential says about the gateway's edits. */
-type EditStyle = Pick<Credential, 'editFormat' | 'imageFieldName'>;
-
-const USUAL_STYLE: EditStyle = { editFormat: 'form', imageFieldName: IMAGE_FIELD };
+const USUAL_STYLE: ImageStyle = { imageApi: 'form', imageFieldName: IMAGE_FIELD };
 
 /** The same plan of a synchronous request, whose response comes as a stream without previews. */
 export function asStream<Plan extends RequestPlan>(plan: Plan): Plan {

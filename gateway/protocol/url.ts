@@ -18,7 +18,7 @@ export interface ApiAddress {
  * some with a task ID or model name.
  */
 const ENDPOINT =
-	/(\/v1)?(?:\/messages|\/images(?:\/(?:generations|edits)(?:\/[^/]*)?)?|\/media(?:\/models(?:\/[^/]*)?)?)$/;
+	/(\/v1)?(?:\/messages|\/images(?:\/(?:generations|edits|models)(?:\/[^/]*)?)?|\/media(?:\/models(?:\/[^/]*)?)?)$/;
 
 /** A part of a path that is a version, such as `/v1`, `/v3` or `/v1beta`. */
 const VERSION = /\/v\d+(\.\d+)?((alpha|beta|preview)\d*)?(?=\/|$)/i;

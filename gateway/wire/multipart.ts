@@ -1,5 +1,5 @@
 import { type FormBody, type FormFile, type InlineFiles } from '../protocol/requestPlan';
-import { IMAGE_LIST } from '../protocol/credential';
+import { IMAGE_LISTS } from '../protocol/credential';
 import { jsonText, type JsonObject } from '../../util/json';
 
 interface FilePart {
@@ -116,10 +116,11 @@ async function* inBase64(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8A
 }
 
 /** What is around the address of a file in the JSON of an edit. */
-const AROUND: Record<InlineFiles['style'], [before: string, after: string]> = {
-	address: ['', ''],
-	typed: ['{"type":"image_url","url":', '}'],
-	listed: ['{"image_url":', '}'],
+const AROUND: Record<InlineFiles['imageApi'], [before: string, after: string]> = {
+	generations: ['', ''],
+	json: ['{"type":"image_url","url":', '}'],
+	images: ['{"image_url":', '}'],
+	openRouter: ['{"type":"image_url","image_url":{"url":', '}}'],
 };
 
 /**
@@ -130,12 +131,12 @@ const AROUND: Record<InlineFiles['style'], [before: string, after: string]> = {
  */
 export async function jsonWithFiles(
 	fields: JsonObject,
-	{ files, style }: InlineFiles,
+	{ files, imageApi }: InlineFiles,
 ): Promise<{ body: Blob; close: () => void }> {
 	const text = jsonText(fields);
 	if (typeof text !== 'string') throw new InvalidBodyError();
 	const { ready, close } = await openAll(files);
-	const [before, after] = AROUND[style];
+	const [before, after] = AROUND[imageApi];
 	const valueOf = ({ url, fileId, mimeType, size }: FormFile, index: number): Piece[] => {
 		if (fileId !== undefined) return [JSON.stringify({ file_id: fileId })];
 		if (url !== undefined) return [before, JSON.stringify(url), after];
@@ -146,7 +147,7 @@ export async function jsonWithFiles(
 	const members = [...new Set(files.map(({ name }) => name))].flatMap((name): Piece[] => {
 		const own = values.filter((value) => value.name === name);
 		const listed = own.flatMap(({ pieces }, index) => (index === 0 ? pieces : [',', ...pieces]));
-		const isList = own.length > 1 || (style === 'listed' && name === IMAGE_LIST);
+		const isList = own.length > 1 || name === IMAGE_LISTS[imageApi];
 		const value = isList ? ['[', ...listed, ']'] : listed;
 		return [`,${JSON.stringify(name)}:`, ...value];
 	});

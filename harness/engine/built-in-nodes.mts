@@ -154,6 +154,9 @@ export const builtInNodeTypes: Record<string, BuiltInNode> = {
 		properties: [{ name: 'inputSource', default: 'passthrough' }],
 	}),
 	'n8n-nodes-base.noOp': smallNode('noOp', passOn),
+	// Where an example saves its images: the demo has a folder of its own.
+	'n8n-nodes-base.readWriteFile': smallNode('readWriteFile', passOn),
+	'n8n-nodes-base.googleDrive': smallNode('googleDrive', passOn, { versions: [3] }),
 	'n8n-nodes-base.set': smallNode('set', set, {
 		versions: [3, 3.1, 3.2, 3.3, 3.4],
 		properties: [

@@ -61,9 +61,10 @@ export async function ensureServer(
 	const node = await ensureNode(recipe.nodeMajor, say);
 	const root = path.join(cacheFolder(), `n8n-${recipe.folder}-node${nodeMajorOf(node)}`);
 	const install = async (log: string) => {
-		say(`n8n ${recipe.folder}: installing into ${root} (minutes; log: ${log})`);
+		say(`n8n ${recipe.folder}: downloading two gigabytes into ${root} (log: ${log})`);
 		await npm(['ci', ...NPM_FLAGS], root, node, log);
 		// The one native module that a server cannot start without.
+		say(`n8n ${recipe.folder}: building sqlite3, the last step`);
 		await npm(
 			['rebuild', 'sqlite3', '--ignore-scripts=false', '--loglevel=error'],
 			root,

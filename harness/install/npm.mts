@@ -10,7 +10,8 @@ export const NPM_FLAGS = [
 	'--no-audit',
 	'--no-fund',
 	'--no-update-notifier',
-	'--loglevel=error',
+	// A line for each file, so that the log shows how far it is.
+	'--loglevel=http',
 ];
 const REPOSITORY_SETTINGS =
 	/^npm_(package|lifecycle|config_(dry_run|global|ignore_scripts|include|legacy_peer_deps|local_prefix|omit))/i;
@@ -39,7 +40,9 @@ export async function npm(args: string[], cwd: string, node: string, log: string
 		child.once('exit', resolve);
 	}).finally(() => fs.closeSync(out));
 	if (code !== 0) {
-		const tail = fs.readFileSync(log, 'utf8').trim().split('\n').slice(-15).join('\n');
+		const lines = fs.readFileSync(log, 'utf8').trim().split('\n');
+		const said = lines.filter((line) => !line.includes(' http '));
+		const tail = said.slice(-15).join('\n');
 		throw new Error(`npm ${args[0]} ended with ${code} in ${cwd}\n${tail}`);
 	}
 }

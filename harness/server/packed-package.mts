@@ -112,7 +112,35 @@ async function pack(folder: string): Promise<string> {
 	// Without `prepublishOnly` and its like: what is tested is the build that stands there.
 	const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
 	await run('npm', args, { cwd: root, shell: process.platform === 'win32' });
-	return path.join(folder, fs.readdirSync(folder).find((file) => file.endsWith('.tgz'))!);
+	const tarball = path.join(folder, fs.readdirSync(folder).find((file) => file.endsWith('.tgz'))!);
+	const commit = await unreleasedCommit(root);
+	return commit === undefined ? tarball : await withCommit(folder, tarball, commit);
+}
+
+/** The commit that a package is built from; undefined for that of a release, and without git. */
+async function unreleasedCommit(root: string): Promise<string | undefined> {
+	const git = async (...args: string[]) => (await run('git', args, { cwd: root })).stdout.trim();
+	const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
+	const tags = await git('tag', '--points-at', 'HEAD').catch(() => `v${version}`);
+	return tags.split('\n').includes(`v${version}`)
+		? undefined
+		: await git('rev-parse', '--short', 'HEAD');
+}
+
+/** The same package with the commit in its version: older than the release of that name. */
+async function withCommit(folder: string, tarball: string, commit: string): Promise<string> {
+	const unpacked = path.join(folder, 'package');
+	await run('tar', ['-xzf', tarball, '-C', folder]);
+	const file = path.join(unpacked, 'package.json');
+	const manifest = JSON.parse(fs.readFileSync(file, 'utf8')) as Json;
+	// A number must not begin with 0 there.
+	manifest.version += `-dev.g${commit}`;
+	fs.writeFileSync(file, `${JSON.stringify(manifest, null, '\t')}\n`);
+	const renamed = path.join(folder, `${manifest.name}-${manifest.version}.tgz`);
+	await run('tar', ['-czf', renamed, '-C', folder, 'package']);
+	fs.rmSync(tarball);
+	fs.rmSync(unpacked, { recursive: true });
+	return renamed;
 }
 
 /** Reads the compiled nodes in a process of its own: jest's loader is not Node's. */

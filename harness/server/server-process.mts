@@ -201,10 +201,9 @@ export class ServerProcess {
 	/** The folders that nodes may use: naming one replaces n8n's own. */
 	private filesFolders(): string | undefined {
 		const { filesFolder } = this.options;
-		if (filesFolder === undefined) return undefined;
 		const own = path.join(this.userFolder, '.n8n-files');
 		fs.mkdirSync(own, { recursive: true });
-		return [own, filesFolder].join(';');
+		return filesFolder === undefined ? undefined : [own, filesFolder].join(';');
 	}
 }
 

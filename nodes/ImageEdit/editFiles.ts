@@ -27,10 +27,16 @@ export async function readFiles(
 	const additional = readAdditionalFiles(item);
 	const hasMask = item.options.has('mask');
 	const parts = additional.map((file) => file.part);
-	const { imageFieldName } = run.gateway.account;
+	const { imageFieldName, imageApi } = run.gateway.account;
 	const ofImage = new Set([IMAGE_FIELD, 'image[]', imageFieldName]);
 	refuseSameNames(item, request, [...ofImage], hasMask ? ['mask', ...parts] : parts);
 	const [sources, maskRefs] = [readSources(item), hasMask ? readMask(item) : []];
+	if (imageApi === 'openRouter' && sources.length > MOST_REFERENCES) {
+		throw item.refusal(
+			`'Images' names ${sources.length} images, and a request takes at most ${MOST_REFERENCES}`,
+			'Name fewer images.',
+		);
+	}
 	const imageField = { part: IMAGE_FIELD, label: IMAGES.label, orOnly: true };
 	const images = await openImages(item, run, sources, imageField);
 	const masks = await openImages(item, run, maskRefs, { part: 'mask', label: MASK.label });
@@ -48,11 +54,11 @@ async function openImages(
 	refs: ImageRef[],
 	{ part, ...opening }: { part: string; label: string; orOnly?: boolean },
 ): Promise<FormFile[]> {
-	const { editFormat } = run.gateway.account;
+	const { imageApi } = run.gateway.account;
 	const id = refs.find((ref) => ref.kind === 'id');
-	if (id !== undefined && editFormat !== 'images') throw noFileIds(item, id.id);
+	if (id !== undefined && imageApi !== 'images') throw noFileIds(item, id.id);
 	const isSentAsIs = (ref: ImageRef) =>
-		ref.kind === 'id' || (ref.kind === 'address' && editFormat !== 'form');
+		ref.kind === 'id' || (ref.kind === 'address' && imageApi !== 'form');
 	const toOpen = refs.filter((ref) => !isSentAsIs(ref));
 	const images = await openImageRefs(item, run, toOpen, opening);
 	const opened = await Promise.all(
@@ -68,8 +74,11 @@ async function openImages(
 const noFileIds = (item: ItemParameters, id: string): Error =>
 	item.refusal(
 		`"${id}" is no binary field of the item, and this edit takes no file IDs`,
-		"Enter the name of a binary field. If it is the ID of a file at the gateway, set 'Edit Format' under 'Gateway Settings' of the credential to 'JSON with a List of Images'.",
+		"Enter the name of a binary field. If it is the ID of a file at the gateway, set 'Image API' under 'Gateway Settings' of the credential to 'OpenAI, Edits as JSON with a List of Images'.",
 	);
+
+/** The most images of a request in OpenRouter's Image API (docs/protocol.md). */
+const MOST_REFERENCES = 16;
 
 /** A file that is named by its address or ID. */
 const withoutBytes = (name: string, digest: string): FormFile => ({

@@ -25,7 +25,7 @@ const fields = imageNodeFields('generation', {
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {
-		displayName: 'Media Gateway Image Generation',
+		displayName: 'Media Gateway Image',
 		name: 'imageGeneration',
 		icon: {
 			light: 'file:../../icons/imageGeneration.svg',

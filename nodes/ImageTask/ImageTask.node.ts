@@ -11,7 +11,7 @@ import { withoutInlineImages } from '../../util/inlineImages';
 import { taskError, taskKey, type TaskState } from '../../gateway';
 import { laterBill } from '../../util/bill';
 import { testMediaGateway } from '../shared/transport/credentialTest';
-import { downloadFields, taskFields } from '../shared/fields/imageFields';
+import { downloadField, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
 import { withInputFieldsOfFailed, type OutputSettings } from '../shared/images/imageItems';
 import type { ItemReport, RequestFacts } from '../shared/errors/itemReport';
@@ -41,7 +41,7 @@ export class ImageTask implements INodeType {
 			'Get the status of an image task on a media gateway, and its images once it has finished',
 		builderHint: {
 			searchHint:
-				"Not charged. Checks each task once. To wait until tasks finish, use Image Wait instead of a loop. Takes items of Image Generation or Image Edit in mode 'submit' as they are.",
+				"Not charged. Checks each task once. To wait until tasks finish, use Image Wait instead of a loop. Takes items of Media Gateway Image or Image Edit in mode 'submit' as they are.",
 		},
 		defaults: { name: 'Get Image Task' },
 		usableAsTool: true,
@@ -50,8 +50,9 @@ export class ImageTask implements INodeType {
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
 		properties: [
 			...taskFields,
-			...downloadFields(),
+			downloadField(),
 			optionsField([
+				'binaryPropertyName',
 				'concurrency',
 				'fileName',
 				'includeInputFields',

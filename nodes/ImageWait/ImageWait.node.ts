@@ -6,14 +6,14 @@ import {
 	NodeConnectionTypes,
 } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/transport/credentialTest';
-import { downloadFields, taskFields } from '../shared/fields/imageFields';
+import { downloadField, taskFields } from '../shared/fields/imageFields';
 import { optionAsField, optionsField } from '../shared/fields/optionFields';
 import { withInputFieldsOfFailed } from '../shared/images/imageItems';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameters/optionValues';
 import type { ItemReport } from '../shared/errors/itemReport';
 import { finishRun } from '../shared/run/summary';
-import { addHints, openRun } from '../shared/run/runContext';
+import { addHints, currencyOf, openRun } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
@@ -35,7 +35,7 @@ export class ImageWait implements INodeType {
 		description: 'Wait until image tasks on a media gateway have finished, and get their images',
 		builderHint: {
 			searchHint:
-				"Not charged. Waits for all tasks of its input together, so add no loop. Takes items of Image Generation or Image Edit in mode 'submit' as they are. Not needed after mode 'sync' or 'wait'.",
+				"Not charged. Waits for all tasks of its input together, so add no loop. Takes items of Media Gateway Image or Image Edit in mode 'submit' as they are. Not needed after mode 'sync' or 'wait'.",
 		},
 		defaults: { name: 'Wait for Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
@@ -51,10 +51,11 @@ export class ImageWait implements INodeType {
 				description:
 					"How long to wait for a task to finish. After that, 'On Timeout' applies, and the task continues at the gateway.",
 			},
-			...downloadFields(),
+			downloadField(),
 			optionsField(
 				[
 					'addSummary',
+					'binaryPropertyName',
 					'concurrency',
 					'fileName',
 					'includeInputFields',
@@ -122,12 +123,13 @@ async function waitForImages(
 		const options = { toOutput, isStored, itemReport };
 		const entries = await waitForTasks(run, count, read, options);
 		addHints(context, run.hints);
-		const counts = { rateLimitedRequests: run.rateLimitedRequests(), reused: [] };
+		const rateLimitedRequests = run.rateLimitedRequests();
+		const counts = { rateLimitedRequests, reused: [], currency: currencyOf(run) };
 		const isOpen = entries.some(({ done }) => done === undefined);
 		if (isOpen) return await suspend(context, entries, counts);
 		const result = resultOf(entries, counts);
 		const done = { ...result, items: withInputFieldsOfFailed(context, result.items) };
-		const { items, open } = finishRun(context, done, addSummary);
+		const { items, open } = finishRun(context, done, addSummary, !isStored);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	} finally {
 		run.gateway.end();

@@ -98,9 +98,10 @@ export const rawOf = ({ raw }: ModelRecord): IDataObject =>
  */
 export function rowOf(record: ModelRecord): IDataObject {
 	const { billing = {}, referenceImages: images = {} } = record;
-	const parameters = Object.entries(record.parameters).map(
-		([name, values]) => `${name}: ${values.join(' | ')}`,
-	);
+	const parameters = Object.entries(record.parameters).map(([name, values]) => {
+		const range = record.ranges?.get(name);
+		return `${name}: ${range === undefined ? values.join(' | ') : `${range.min ?? ''}–${range.max ?? ''}`}`;
+	});
 	const row = {
 		model: record.model,
 		price: billing.mode === 'price' ? billing.value : undefined,

@@ -146,6 +146,7 @@ export const messageFields: PayingField[] = [
 				default: true,
 				description:
 					'Whether to return the JSON in the response in a field of its own, also from a code fence. Ask for JSON in the prompt: a response without JSON is charged too, and is an error with its text.',
+				hint: "For JSON of a given shape, use n8n's 'Basic LLM Chain' with 'Media Gateway Chat Model' and 'Structured Output Parser'.",
 			},
 			{
 				displayName: 'System Prompt',

@@ -24,8 +24,8 @@ import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/errors/nodeErrors';
 import type { RequestFacts } from '../shared/errors/itemReport';
-import { addHints, openRun, type Run } from '../shared/run/runContext';
-import { describeItems, lineOf, tellUser } from '../shared/run/summary';
+import { addHints, currencyOf, openRun, type Run } from '../shared/run/runContext';
+import { andUnpriced, describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
 import { messageRequest, promptIn, readInputKind, readMessageDraft } from './messageParameters';
@@ -98,10 +98,11 @@ export async function sendMessages(
 			rateLimitedRequests: run.rateLimitedRequests(),
 			reused: paymentLog.itemReport.reused(),
 		};
-		const cost = describeBills(sumOfBills(batch.bills));
+		const cost = describeBills(sumOfBills(batch.bills), currencyOf(run));
+		const unbilled = batch.bills.filter((bill) => bill.cost === undefined).length;
 		const done = [
 			counted(batch.bills.length, 'message'),
-			cost === '' ? '' : `cost ${cost}`,
+			cost === '' ? '' : `cost ${cost}${andUnpriced(unbilled, 'message')}`,
 			...describeItems(items, counts),
 		];
 		tellUser(context, lineOf(done), 'info');

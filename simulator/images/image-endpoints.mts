@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { imageAccount } from '../http/accounts.mjs';
 import { json, refusal, type GatewayResponse } from '../http/gateway-response.mjs';
-import { checkOrder, checkUploads, type Order } from './request-checks.mjs';
+import { checkOrder, checkRouterFields, checkUploads, type Order } from './request-checks.mjs';
 import type { ParsedRequest, ServerContext } from '../http/server-context.mjs';
 import { small } from '../http/request-log.mjs';
 import type { ReceivedRequest } from '../gateway-options.mjs';
@@ -21,7 +22,7 @@ export function generate(
 	const fields = isRecord(request.body) ? request.body : {};
 	const asynchronous = asksAsync(request, fields.async === true);
 	return order(context, request, record, 'generation', asynchronous, fields, ({ model }) => {
-		const isEdit = context.options.edits === 'generations' && fields.image !== undefined;
+		const isEdit = context.options.imageApi === 'generations' && fields.image !== undefined;
 		return isEdit ? checkUploads(filesIn(fields), model)[0] : undefined;
 	});
 }
@@ -35,7 +36,7 @@ export async function edit(
 	request: FastifyRequest,
 	record: ReceivedRequest,
 ): Promise<ParsedRequest> {
-	if (context.options.edits === 'json' || context.options.edits === 'images') {
+	if (context.options.imageApi === 'json' || context.options.imageApi === 'images') {
 		if (request.isMultipart()) throw refusal(415, 'the body must be application/json');
 		const sent = isRecord(request.body) ? request.body : {};
 		record.body = small(request.body);
@@ -56,6 +57,39 @@ export async function edit(
 	return order(context, request, record, 'edit', asynchronous, fields, ({ model }) => {
 		return checkUploads(form.files, model)[0];
 	});
+}
+
+/**
+ * `POST /v1/images` of OpenRouter's Image API: JSON, an edit if it has references; the images come as
+ * Base64.
+ */
+export function createImages(
+	context: ServerContext,
+	request: FastifyRequest,
+	record: ReceivedRequest,
+): ParsedRequest {
+	record.body = small(request.body);
+	const { input_references: references, ...fields } = isRecord(request.body) ? request.body : {};
+	const kind = references === undefined ? 'generation' : 'edit';
+	// There are no tasks, so a model that has only those elsewhere responds at once.
+	const models = context.models.map((model) => ({ ...model, generation_modes: ['sync'] }));
+	const here = { ...context, models };
+	const parsed = order(here, request, record, kind, false, fields, ({ model }) => {
+		checkRouterFields(fields, references);
+		return kind === 'edit' ? checkUploads(filesIn({ image: references }), model)[0] : undefined;
+	});
+	const respond = async (): Promise<GatewayResponse> => {
+		const response = await parsed.respond();
+		const { data, ...rest } = JSON.parse(String(response.body)) as { data: { url: string }[] };
+		const images = data.map(async ({ url }) => {
+			const id = /([^/]+)\.png$/.exec(url)?.[1] ?? '';
+			const { body } = await context.images.respond(id);
+			const bytes = Buffer.isBuffer(body) ? body : await buffer(body as Readable);
+			return { b64_json: bytes.toString('base64'), media_type: 'image/png' };
+		});
+		return json({ ...rest, data: await Promise.all(images) });
+	};
+	return { ...parsed, respond };
 }
 
 /** `GET /v1/images/generations/{task_id}` and `GET /v1/images/edits/{task_id}`. */

@@ -87,6 +87,20 @@ export function checkUploads(files: readonly Upload[], model: MediaModel): Uploa
 	return images;
 }
 
+/** What OpenRouter's Image API refuses before it looks at the model (docs/protocol.md). */
+export function checkRouterFields(fields: Record<string, unknown>, references: unknown): void {
+	const { size, resolution, aspect_ratio: ratio, async: task } = fields;
+	if (task !== undefined) throw refusal(400, 'async is not supported');
+	if (size !== undefined && (resolution ?? ratio) !== undefined) {
+		throw refusal(400, 'size conflicts with resolution or aspect_ratio');
+	}
+	if (references === undefined) return;
+	const isList = Array.isArray(references) && references.length <= 16;
+	const isTyped = (one: unknown) => (one as { type?: unknown } | null)?.type === 'image_url';
+	if (isList && references.every(isTyped)) return;
+	throw refusal(400, 'input_references must be a list of at most 16 objects of the type image_url');
+}
+
 function plainFormat(format: string): string {
 	const word = format.toLowerCase().replace(/^image\/|^\./, '');
 	return word === 'jpg' ? 'jpeg' : word;

@@ -68,7 +68,9 @@ export function filesIn(body: Record<string, unknown>): Upload[] {
 
 function uploadOf(field: string, value: unknown): Upload {
 	const named = value as { url?: unknown; image_url?: unknown; file_id?: unknown } | null;
-	const given = typeof value === 'string' ? value : (named?.url ?? named?.image_url);
+	const own = named?.url ?? named?.image_url;
+	const nested = (own as { url?: unknown } | undefined)?.url;
+	const given = typeof value === 'string' ? value : (nested ?? own);
 	// A file that was uploaded earlier is taken for any.
 	const url =
 		given ?? (named?.file_id === undefined ? undefined : `https://files/${named.file_id}`);

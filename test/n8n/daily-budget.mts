@@ -53,7 +53,7 @@ export async function spendDailyBudget(
 	const before = gateway.paid;
 	const paid = (): number => gateway.paid - before;
 
-	expect(itemsOf(await send(3), 'Images')).toHaveLength(3);
+	expect(itemsOf(await send(3), 'Save the images here')).toHaveLength(3);
 	expect([paid(), await costs()]).toEqual([3, [0.12]]);
 	const refused = itemsOf(await send(3), 'Not generated');
 	expect(refused.map(({ json }) => json.error)).toEqual(
@@ -62,7 +62,7 @@ export async function spendDailyBudget(
 	expect([paid(), await costs()]).toEqual([3, [0.12]]);
 	// What may have been charged counts.
 	gateway.setFaults([{ call: 'submit', kind: 'cutAfter', times: 1 }]);
-	expect(itemsOf(await send(2), 'Images')).toHaveLength(1);
+	expect(itemsOf(await send(2), 'Save the images here')).toHaveLength(1);
 	expect([paid(), await costs()]).toEqual([5, [0.12, 0.08]]);
 	const stopped = await send(1);
 	expect(itemsOf(stopped, 'Limit reached')).toHaveLength(1);

@@ -60,7 +60,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 
 	/** A copy for each test: a workflow that was left a moment ago is locked for other tabs. */
 	async function open(change: (workflow: Workflow) => void = () => {}): Promise<string> {
-		const workflow = readExample('first-image', credentials);
+		const workflow = readExample('submit-and-collect', credentials);
 		change(workflow);
 		const { id } = await server.createWorkflow(workflow);
 		await editor.openWorkflow(id);
@@ -141,7 +141,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 			expect((await editor.run()).status).toBe('success');
 			const paid = real.gateway.paid;
 			expect(paid).toBeGreaterThan(0);
-			await visitNodes(editor, readExample('first-image', credentials));
+			await visitNodes(editor, readExample('submit-and-collect', credentials));
 			await editor.openNode(WAIT);
 			const started = editor.page.waitForResponse(/\/rest\/workflows\/[^/]+\/run/);
 			await editor.byTestId('node-execute-button').first().click();
@@ -227,7 +227,8 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await shoot('search');
 		const shown = packed.nodes.filter(({ outputs }) => outputs.includes('main'));
 		for (const { displayName } of shown) expect(found).toContain(displayName);
-		expect((await editor.searchNodes('generate image'))[0]).toBe('Media Gateway Image Generation');
+		expect(found[0]).toBe('Media Gateway Image');
+		expect((await editor.searchNodes('generate image'))[0]).toBe('Media Gateway Image');
 		expect(await editor.searchNodes('edit image')).toContain('Media Gateway Image Edit');
 		expect(await editor.searchNodes('gateway models')).toContain('Media Gateway Models');
 		expect(await editor.searchNodes('model price')).toContain('Media Gateway Models');
@@ -386,7 +387,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 				removed,
 				...(field.type === 'options' && { options: [{ name: '512x512', value: '512x512' }] }),
 			}));
-			const workflow = readExample('first-image', credentials);
+			const workflow = readExample('submit-and-collect', credentials);
 			Object.assign(parametersOf(workflow, SUBMIT), {
 				prompt: 'A fox',
 				model: { __rl: true, mode: 'list', value: SWITCHED },

@@ -88,9 +88,9 @@ export async function killInTheMiddle(
 		{ sku: 'A-3', state: 'done', url: expect.any(String) },
 		{ sku: 'A-4', state: 'check', reason: expect.stringContaining('failed') },
 	]);
-	expect(itemsOf(execution, 'Images').map(({ binary }) => binary.data.fileName)).toEqual(
-		[0, 1, 3].map((n) => `A-${n}.png`),
-	);
+	expect(
+		itemsOf(execution, 'Save the images here').map(({ binary }) => binary.data.fileName),
+	).toEqual([0, 1, 3].map((n) => `A-${n}.png`));
 
 	// An hour later the interrupted row is put before a person, who sends it again.
 	const later = await table.store(({ nodes }) => {

@@ -77,7 +77,7 @@ async function pageShows(address: string, text: string): Promise<void> {
 		const id = await store('daily-budget', (workflow) => selectTable(workflow, table));
 		const started = await server.runManually(id, 'When clicking ‘Execute workflow’');
 		const execution = await server.settled(started);
-		expect(itemsOf(execution, 'Images')).toHaveLength(2);
+		expect(itemsOf(execution, 'Save the images here')).toHaveLength(2);
 		expect(await table.rows()).toMatchObject([{ cost: 0.08 }]);
 		expect(gateway.paid).toBe(2);
 	});
@@ -159,7 +159,7 @@ async function pageShows(address: string, text: string): Promise<void> {
 		// The page tells n8n that it is done.
 		await fetch(waiting, { method: 'POST' });
 		const execution = await server.settled(String(executionId));
-		const files = published === 0 ? [] : itemsOf(execution, 'Publish here');
+		const files = published === 0 ? [] : itemsOf(execution, 'Save the images here');
 		expect(files.map(({ binary }) => binary.data.mimeType)).toEqual(
 			Array(published).fill('image/png'),
 		);

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Gateway } from '../../simulator/gateway.mjs';
@@ -107,7 +109,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 	it('nightly-batch makes what it can, and lists what it cannot with its own columns', async () => {
 		const execution = await run(await store('nightly-batch'), 'Every night at two');
 		expect(execution.status).toBe('success');
-		expect(itemsOf(execution, 'Finished images').map(({ json }) => json.sku)).toEqual([
+		expect(itemsOf(execution, 'Save the images here').map(({ json }) => json.sku)).toEqual([
 			'A-100',
 			'A-101',
 			'A-102',
@@ -166,10 +168,9 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 
 		const execution = await run(id, 'Every five minutes');
 		expect(execution.status).toBe('success');
-		expect(itemsOf(execution, 'Images').map(({ binary }) => binary.data.mimeType)).toEqual([
-			'image/png',
-			'image/png',
-		]);
+		expect(
+			itemsOf(execution, 'Save the images here').map(({ binary }) => binary.data.mimeType),
+		).toEqual(['image/png', 'image/png']);
 		expect(itemsOf(execution, 'Mark as done').map(({ json }) => json.state)).toEqual([
 			'completed',
 			'completed',
@@ -180,7 +181,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 
 	it('collect-these-tasks gets the images of the list that a Stop leaves, and of IDs alone', async () => {
 		const prompts = ['a lamp [slow 6]', 'a stool [slow 6]'];
-		const batch = await store('first-image', ({ nodes }) => {
+		const batch = await store('submit-and-collect', ({ nodes }) => {
 			const { parameters } = nodes.find(({ name }) => name === 'Prompts');
 			parameters.jsonOutput = JSON.stringify({ prompts });
 		});
@@ -202,16 +203,19 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 			});
 			const execution = await run(id);
 			expect(execution.status).toBe('success');
-			return itemsOf(execution, 'Save the images here');
+			const failed = itemsOf(execution, 'To look at');
+			return { images: itemsOf(execution, 'Save the images here'), failed };
 		};
 		const unknown = { item: 7, outcome: 'unknown' };
-		const images = await collect([...tasks, unknown]);
-		expect(images.map(({ json }) => json.taskId)).toEqual([...ids, undefined]);
-		expect(images.slice(0, 2).map(({ json }) => json.prompt)).toEqual(prompts);
-		expect(images[2].json.error).toContain("'Task ID' is empty");
+		const { images, failed } = await collect([...tasks, unknown]);
+		expect(images.map(({ json }) => json.taskId)).toEqual(ids);
+		expect(images.map(({ json }) => json.prompt)).toEqual(prompts);
+		expect(failed.map(({ json }) => json.error)).toEqual([
+			expect.stringContaining("'Task ID' is empty"),
+		]);
 		const finished = { item: 0, url: images[0].json.url };
 		for (const pasted of [tasks, ids, [...ids.slice(1), finished]]) {
-			const files = (await collect(pasted)).map(({ binary }) => binary.data.mimeType);
+			const files = (await collect(pasted)).images.map(({ binary }) => binary.data.mimeType);
 			expect(files).toEqual(['image/png', 'image/png']);
 		}
 		expect(gateway.paid).toBe(prompts.length);
@@ -235,24 +239,45 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		const before = await imagesOf('before', 'Download');
 		expect(new Set(before.images).size).toBe(2);
 		expect(Object.values(before.paidByPrompt)).toEqual([1, 1]);
-		expect(await imagesOf('after', 'Media Gateway Image Generation')).toEqual(before);
+		expect(await imagesOf('after', 'Media Gateway Image')).toEqual(before);
 	});
 
-	it('contact-sheet holds all pictures in the order of the prompts', async () => {
-		const id = await store('contact-sheet', ({ nodes }) => {
-			const { parameters } = nodes.find(({ name }) => name === 'Prompts');
-			parameters.jsonOutput = parameters.jsonOutput.replace('A lighthouse', () => 'A <b> & $&');
-		});
-		const execution = await run(id);
-		const [{ json }] = itemsOf(execution, 'Contact sheet') as [Json];
-		expect(json.html.match(/src="data:image\/png;base64,/g)).toHaveLength(6);
-		const prompts = itemsOf(execution, 'One item each').map((item) => item.json.prompt as string);
-		const captions = [...json.html.matchAll(/<figcaption>(.*?)<\/figcaption>/g)].map(([, c]) => c);
-		expect(captions[0]).toBe('A &#60;b> &#38; &#36;&#38; on a cliff at dawn');
-		expect(captions.slice(1)).toEqual(prompts.slice(1));
-		const [file] = itemsOf(execution, 'As a file') as [Json];
-		expect(file.binary.data).toMatchObject({ fileName: 'contact-sheet.html' });
-		expect((await server.binary(file.binary.data)).toString('utf8')).toBe(json.html);
+	it('images-for-a-spreadsheet writes a file for each row, named after its sku', async () => {
+		const folder = join(server.userFolder, '.n8n-files');
+		writeFileSync(join(folder, 'products.csv'), 'sku,prompt\nA-100,a lamp\nA-101,a teapot\n');
+		const execution = await run(await store('images-for-a-spreadsheet'));
+		expect(execution.status).toBe('success');
+		const items = itemsOf(execution, 'Save the images here');
+		expect(items.map(({ json }) => [json.sku, json.prompt])).toEqual([
+			['A-100', 'a lamp'],
+			['A-101', 'a teapot'],
+		]);
+		for (const { json, binary } of items) {
+			const file = readFileSync(join(folder, `${json.sku}.png`));
+			expect(file).toEqual(await server.binary(binary.data));
+		}
+		expect(gateway.paid).toBe(2);
+	});
+
+	it('image-as-a-response responds with the file, or with the reason', async () => {
+		const id = await store('image-as-a-response');
+		await server.activate(id);
+		const post = async (prompt: string) =>
+			await until('an answer', 30, async () => {
+				const response = await fetch(`${server.url}/webhook/media-gateway-picture`, {
+					method: 'POST',
+					headers: { 'content-type': 'application/json' },
+					body: JSON.stringify({ prompt }),
+				});
+				return response.status !== 404 && response;
+			});
+		const image = await post('a fox');
+		expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/png']);
+		expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(1000);
+		const failed = await post('a fox [fail]');
+		expect([failed.status, await failed.json()]).toEqual([502, { error: expect.any(String) }]);
+		expect(gateway.paid).toBe(2);
+		await server.deactivate(id);
 	});
 
 	it('compare-models shows each model with its price, and one that fails with the reason', async () => {

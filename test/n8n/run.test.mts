@@ -23,7 +23,7 @@ import { openRealServer, type RealServer } from './real-server.mjs';
 const FOR_FAILURES = 'To look at';
 
 /** Begin with what a person pastes or selects: recipes.test.mts and paying-examples.test.mts do. */
-const PASTED = ['collect-these-tasks', 'daily-budget'];
+const PASTED = ['collect-these-tasks', 'daily-budget', 'images-for-a-spreadsheet'];
 
 describe.each(serverVersions())('the examples on n8n %s', (version) => {
 	let real: RealServer;
@@ -77,7 +77,7 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 		expect(gateway.paid).toBeGreaterThan(0);
 	});
 
-	/** One item through Image Generation, as it is set here. */
+	/** One item through Image, as it is set here. */
 	function generation(parameters: Json, account = credentials): Workflow {
 		return {
 			name: 'One picture',

@@ -131,7 +131,7 @@ described('the nodes as tools of an agent on n8n 2', () => {
 	const paidFor = (path: string) =>
 		gateway.requests.filter((request) => request.paid && request.path === path).length;
 
-	it.each([['sync'], ['wait']])('Image Generation (%s)', async (mode) => {
+	it.each([['sync'], ['wait']])('Image (%s)', async (mode) => {
 		const workflow = agentWith('ImageGeneration', 'Generate', {
 			model: byName('aurora-image-1'),
 			prompt: PROMPT,

@@ -30,7 +30,7 @@ export class Budget {
 	private due: number[] = [];
 	private reserved = 0;
 
-	/** @param amount in the gateway's own unit; Infinity for no limit */
+	/** @param amount in the unit of the gateway's prices; Infinity for no limit */
 	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly amount: number,
@@ -64,12 +64,15 @@ export class Budget {
 	 * @param failed the number of items that can't be sent at all
 	 * @returns undefined if the items already say as much
 	 */
-	describeDry(failed = 0): { summary: string; violations: string[] } | undefined {
+	describeDry(
+		failed = 0,
+		currency?: string,
+	): { summary: string; violations: string[] } | undefined {
 		const { requests, priced, cost } = this.dry;
 		if (requests === 0 || (requests + failed === 1 && !this.isSet)) return undefined;
 		const overrun = this.overrun(cost, requests);
 		const count = counted(requests, 'request');
-		const estimated = priced === 0 ? '' : `; estimated cost ${inItsUnit(cost)}`;
+		const estimated = priced === 0 ? '' : `; estimated cost ${inItsUnit(cost, currency)}`;
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
 		const spent = this.spent();
 		const left = spent > 0 ? `, of which ${spent} is spent` : '';

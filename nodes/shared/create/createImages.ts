@@ -10,7 +10,7 @@ import { describeSentAgain, type PaidImages } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import { runItems, type Failure } from '../run/itemRunner';
 import { failedItems, isFailed } from '../errors/nodeErrors';
-import { addHints, openRun } from '../run/runContext';
+import { addHints, currencyOf, openRun } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
 import { finishRun, tellUser } from '../run/summary';
 import { openProgress } from '../suspend/progress';
@@ -22,7 +22,7 @@ import { readRequestFacts } from './imageRequest';
 import { MODES, prepareItem, type Batch, type RequestBuilder } from './prepareItem';
 
 /**
- * Image Generation and Image Edit: check all items, pay for each once, wait, return the images.
+ * Image and Image Edit: check all items, pay for each once, wait, return the images.
  *
  * @param fields of the node
  */
@@ -81,7 +81,9 @@ async function outputOf(
 	done: INodeExecutionData[][],
 	addSummary: boolean,
 ): Promise<INodeExecutionData[][]> {
-	const { run, budget, paymentLog, waits } = batch;
+	const { run, budget, paymentLog, waits, progress } = batch;
+	const mode = new ItemParameters(context, 0).choice('mode', 'Mode', MODES);
+	const isInMemory = mode === 'wait' && progress === undefined;
 	const isStored = waits.some((wait) => wait !== undefined);
 	const items = withInputFieldsOfFailed(context, done);
 	addHints(context, run.hints);
@@ -93,11 +95,12 @@ async function outputOf(
 		if (isStored) logUnreturned(context, told, '', 'info');
 		tellUser(context, told, 'info');
 	}
-	const dryRun = budget.describeDry(failedItems(items).size);
+	const dryRun = budget.describeDry(failedItems(items).size, currencyOf(run));
 	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
 	const counts = {
 		rateLimitedRequests: run.rateLimitedRequests(),
 		reused: paymentLog.itemReport.reused(),
+		currency: currencyOf(run),
 	};
 	const entries = items.map((own, itemIndex) => {
 		const wait = waits[itemIndex];
@@ -106,7 +109,7 @@ async function outputOf(
 	const result = { items, open: [], counts, isDry: dryRun !== undefined };
 	const output = isStored
 		? await suspend(context, entries, counts, paymentLog.itemReport)
-		: [finishRun(context, result, addSummary).items.flat()];
+		: [finishRun(context, result, addSummary, isInMemory).items.flat()];
 	// Where n8n can't suspend the execution, open tasks come out as failed items.
 	const isFailedAsWhole = isStored && output.flat().some(isFailed);
 	paymentLog.itemReport.markReturned(isFailedAsWhole ? new Set(items.keys()) : failedItems(items));

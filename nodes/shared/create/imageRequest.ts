@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../util/json';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
 import type { RequestFacts } from '../errors/itemReport';
+import { firstColumn } from '../errors/rowNames';
 import { orUndefined } from '../parameters/orUndefined';
 import { isEmpty, type ItemParameters, type ValueReader } from '../parameters/itemParameters';
 import {
@@ -19,7 +20,7 @@ import {
 const SENT_BY_NODE: Forbidden = { ...FIELDS_OF_NODE, ...NO_STREAM };
 
 /**
- * The request of an item of Image Generation or Image Edit.
+ * The request of an item of Image or Image Edit.
  *
  * @param promptAdvice what to do if the prompt is empty
  * @throws NodeOperationError that names the parameter to correct
@@ -48,7 +49,8 @@ export function readRequestFacts(item: ItemParameters): RequestFacts {
 	const extraFields = orUndefined(() => readExtraFields(item)) ?? {};
 	const read = (name: string): string | undefined =>
 		orUndefined(() => readerOf(item, extraFields, name).optionalText(name, name)?.trim());
-	return { model: read('model'), prompt: read('prompt') };
+	const prompt = read('prompt');
+	return { model: read('model'), prompt, row: prompt ? undefined : firstColumn(item.input?.json) };
 }
 
 /** @returns undefined if 'Extra Fields' leave it out: models that enlarge images, say, take none */

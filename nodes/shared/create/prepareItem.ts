@@ -125,7 +125,9 @@ async function prepareRequest(
 	const { model, prompt } = draft;
 	paymentLog.assignment.setFacts(item.itemIndex, { model, prompt });
 	const mayTurnSync = mode === 'wait' && checkLimits;
-	const isSync = mayTurnSync ? await checker.isOnlySync(model) : mode === 'sync';
+	const hasNoTasks = mode === 'wait' && run.gateway.account.imageApi === 'openRouter';
+	const isSync =
+		mode === 'sync' || hasNoTasks || (mayTurnSync && (await checker.isOnlySync(model)));
 
 	const needsListing = isDry || checkLimits || budget.isSet;
 	const check = async (request: ImageRequest): Promise<Checked<ImageRequest>> => {

@@ -7,9 +7,11 @@ import { isJsonObject, type JsonObject } from '../../../util/json';
 export type RequestFacts = Bill & {
 	model?: string;
 	prompt?: string;
+	/** A column of the item's row by which a person knows it, if there is no prompt. */
+	row?: string;
 	/** The other parameters that were sent, to reproduce the image. */
 	parameters?: IDataObject;
-	/** The estimated cost of all requested images, in the gateway's own unit. */
+	/** The estimated cost of all requested images, in the unit of the gateway's list. */
 	estimatedCost?: number;
 	/**
 	 * The price of an image, if the model has one: the cost then follows from the returned images.
@@ -19,7 +21,10 @@ export type RequestFacts = Bill & {
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
 export interface ItemDetails
-	extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost' | 'cost' | 'costCurrency'> {
+	extends Pick<
+		RequestFacts,
+		'model' | 'prompt' | 'row' | 'estimatedCost' | 'cost' | 'costCurrency'
+	> {
 	charged: Charged;
 	taskId?: string;
 	taskType?: TaskType;

@@ -134,8 +134,10 @@ type NameOfRow = (itemIndex: number) => string;
 /** The names of input items by what is known of them. */
 export const rowNamesOf =
 	(itemReport: Pick<ItemReport, 'itemDetails'> | undefined): NameOfRow =>
-	(itemIndex) =>
-		rowName(itemIndex, itemReport?.itemDetails(itemIndex).prompt);
+	(itemIndex) => {
+		const { prompt, row } = itemReport?.itemDetails(itemIndex) ?? {};
+		return rowName(itemIndex, prompt || row);
+	};
 
 /**
  * The same payments as lines for a person, under a heading for each kind; empty if there are none.
@@ -226,12 +228,13 @@ export function nodeError(
 	const paid = itemReport?.listUnreturned?.() ?? [];
 	const some = lines.slice(0, MOST_SHOWN);
 	const more = lines.length > some.length ? ["'Error details' below lists the others."] : [];
-	// n8n itself counts it from 0.
-	const isOneOfMany = itemIndex !== undefined && lines.length === 0 && (itemReport?.count ?? 0) > 1;
+	const isOneOfMany = itemIndex !== undefined && (itemReport?.count ?? 0) > 1;
 	const nameOf = rowNamesOf(itemReport);
-	const who = isOneOfMany ? `It was ${nameOf(itemIndex)}.` : '';
+	const who = isOneOfMany && lines.length === 0 ? `It was ${nameOf(itemIndex)}. ` : '';
+	// The editor shows it beside the node's name.
+	const number = isOneOfMany ? `n8n counts from 0: [item ${itemIndex}].` : '';
 	const texts = [
-		`${description} ${who}`.trim(),
+		`${description} ${who}${number}`.trim(),
 		...some,
 		...more,
 		describePaid(paid, itemReport?.recoveryAdvice ?? ''),

@@ -11,9 +11,16 @@ function firstWords(prompt: string): string {
 	return words.length < text.length ? `${words}…` : words;
 }
 
+/** The first column of a row that has a short value, for an item without a prompt. */
+export function firstColumn(row: object = {}): string | undefined {
+	const isShort = (value: unknown) => ['string', 'number'].includes(typeof value) && value !== '';
+	const [column] = Object.entries(row).filter(([, value]) => isShort(value));
+	return column?.join(': ');
+}
+
 /**
- * An input item as a person knows it: by its position, from 1, and the first words of its prompt.
- * Data count from 0.
+ * An input item as a person knows it: by its position, from 1, and the first words of its prompt, or
+ * else a column of its row. Data count from 0.
  */
 export function rowName(itemIndex: number, prompt = ''): string {
 	const words = firstWords(prompt);

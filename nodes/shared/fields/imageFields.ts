@@ -113,29 +113,18 @@ const modelParametersField: PayingField = {
 const NO_IMAGE = { mode: ['submit'], ...NOT_IN_TOOLS };
 
 /**
- * Whether and under which name an image becomes binary data.
+ * Whether an image becomes binary data.
  *
- * @param hide where the fields are not shown; n8n 1 stops at a parameter that the node doesn't have
+ * @param hide where the field is not shown; n8n 1 stops at a parameter that the node doesn't have
  */
-export const downloadFields = (hide: IDisplayOptions['hide'] = NOT_IN_TOOLS): INodeProperties[] => [
-	{
-		displayName: 'Download',
-		name: 'download',
-		type: 'boolean',
-		default: true,
-		description: 'Whether to download the image as binary data',
-		displayOptions: { hide },
-	},
-	{
-		displayName: 'Put Output File in Field',
-		name: 'binaryPropertyName',
-		type: 'string',
-		default: 'data',
-		required: true,
-		hint: 'The name of the output binary field to put the file in',
-		displayOptions: { show: { download: [true] }, hide },
-	},
-];
+export const downloadField = (hide: IDisplayOptions['hide'] = NOT_IN_TOOLS): INodeProperties => ({
+	displayName: 'Download',
+	name: 'download',
+	type: 'boolean',
+	default: true,
+	description: 'Whether to download the image as binary data',
+	displayOptions: { hide },
+});
 
 /** What n8n's Assistant is told of both nodes. It may run one for real, so the cost comes first. */
 export const IMAGE_NODES_HINT = [
@@ -144,7 +133,7 @@ export const IMAGE_NODES_HINT = [
 	"To limit the cost, set the option 'budget'.",
 ].join(' ');
 
-/** What the fields of Image Generation and Image Edit say differently. */
+/** What the fields of Image and Image Edit say differently. */
 interface ImageNodeTexts {
 	/** Of the prompt. */
 	placeholder: string;
@@ -176,7 +165,7 @@ export const imageNodeFields = (
 	...sources,
 	modeFieldFor(actions),
 	modelParametersField,
-	...downloadFields(NO_IMAGE),
+	downloadField(NO_IMAGE),
 	optionsField(imageOptions(taskType)),
 ];
 

@@ -39,7 +39,14 @@ const OPTIONS = {
 		displayName: 'Add Summary',
 		type: 'boolean',
 		default: true,
-		description: `Whether to add a summary of the run to the last item, as "summary": images, tasks, cost (the gateway's bill, if it names one), estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try. If all items have failed, it is in the "details" of the last one.`,
+		description: `Whether to add a summary of the run to the last item, as "summary": images, tasks, cost (the gateway's bill, if it names one), estimated cost, images without a known price, requests retried after a rate limit, failed items, and items paid for by an earlier try. If all items have failed, it is in the "details" of the last one.`,
+	},
+	binaryPropertyName: {
+		displayName: 'Put Output File in Field',
+		type: 'string',
+		default: 'data',
+		hint: 'The name of the output binary field to put the file in',
+		displayOptions: { show: { '/download': [true] }, hide: NOT_IN_TOOLS },
 	},
 	budget: {
 		displayName: 'Budget',
@@ -47,7 +54,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 0 },
 		default: 1,
 		description:
-			"Maximum cost of this node in one execution, in the gateway's own unit. If the estimate is higher than what is left, nothing is sent. What has been spent counts by listed prices, whatever the gateway bills. Requires a model with a published fixed price.",
+			"Maximum cost of this node in one execution, in the unit of the gateway's prices. If the estimate is higher than what is left, nothing is sent. What has been spent counts by listed prices, whatever the gateway bills. Requires a model with a published fixed price.",
 	},
 	checkLimits: {
 		displayName: 'Check Limits Before Sending',
@@ -276,6 +283,7 @@ export const BY_USE = [
 		'display',
 		'topK',
 		'topP',
+		'binaryPropertyName',
 	],
 ];
 

@@ -77,7 +77,7 @@ export function readOutputSettings(item: ItemParameters): OutputSettings {
 		itemIndex: item.itemIndex,
 		download: item.switch('download', 'Download', true),
 		binaryPropertyName:
-			item.optionalText('binaryPropertyName', 'Put Output File in Field')?.trim() ?? 'data',
+			item.options.optionalText('binaryPropertyName', 'Put Output File in Field')?.trim() ?? 'data',
 		inputFields: readInputFields(item),
 		isOneItem: item.options.switch('oneItemPerRequest', 'One Item per Request', false) || undefined,
 		fileName: portableStem(item.options.optionalText('fileName', 'File Name') ?? ''),
@@ -85,9 +85,9 @@ export function readOutputSettings(item: ItemParameters): OutputSettings {
 }
 
 /** The option 'Include Input Fields'. An agent knows the input of its tool, and pays for each word. */
-function readInputFields(item: ItemParameters): IDataObject | undefined {
+function readInputFields(item: ItemParameters, kept?: string[]): IDataObject | undefined {
 	const isOn = item.options.switch('includeInputFields', 'Include Input Fields', !item.isTool);
-	return isOn ? copiedFields(item.input?.json ?? {}) : undefined;
+	return isOn ? copiedFields(item.input?.json ?? {}, kept) : undefined;
 }
 
 /**
@@ -104,10 +104,15 @@ export function withInputFieldsOfFailed(
 	return items.map((list, itemIndex) => {
 		if (!list.some(isFailed)) return list;
 		// The option itself may be why the item has failed.
-		const fields = orUndefined(() => readInputFields(new ItemParameters(context, itemIndex)));
-		return list.map((item) =>
-			isFailed(item) ? { ...item, json: { ...fields, ...item.json } } : item,
-		);
+		const item = new ItemParameters(context, itemIndex);
+		// The table of a person has it in one column, whether a row has failed or not.
+		const fields = orUndefined(() => readInputFields(item, ['prompt']));
+		if (fields === undefined) return list;
+		return list.map((one) => {
+			if (!isFailed(one)) return one;
+			const own = withoutUndefined({ ...fields, prompt: detailsOf(one.json)?.prompt });
+			return { ...one, json: { ...(own as IDataObject), ...one.json } };
+		});
 	});
 }
 

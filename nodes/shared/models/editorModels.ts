@@ -8,14 +8,19 @@ import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
 /** After this, in milliseconds, the editor shows an error in place of the drop-down list. */
 const TIMEOUT_MS = 15_000;
 
+/** The most models of which the editor asks for prices that the list doesn't have. */
+const MOST_PRICED = 5;
+
 /**
  * Requests models for the editor.
  *
+ * @param choose those that are shown with their prices, if there are few
  * @throws NodeOperationError that also says how to use the node without the list
  */
 export async function loadModels(
 	context: ILoadOptionsFunctions,
 	list: 'media' | 'names' | 'any',
+	choose?: (models: ModelRecord[]) => ModelRecord[],
 ): Promise<ModelRecord[]> {
 	const fields = await context.getCredentials(CREDENTIAL);
 	const account = readAccount(fields, context.getNode(), list === 'names');
@@ -30,5 +35,18 @@ export async function loadModels(
 				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
 		});
 	});
-	return (await loading.finally(() => gateway.end())).models;
+	try {
+		const { models } = await loading;
+		const chosen = choose?.(models) ?? models;
+		const isPriced = choose !== undefined && chosen.length <= MOST_PRICED;
+		const withPrice = async (record: ModelRecord) => await gateway.models.withPrice(record);
+		const records = isPriced ? await Promise.all(chosen.map(withPrice)) : chosen;
+		const { currency } = account;
+		return records.map(({ billing, ...record }) => ({
+			...record,
+			billing: billing && { ...billing, currency: billing.currency ?? currency },
+		}));
+	} finally {
+		gateway.end();
+	}
 }

@@ -22,7 +22,7 @@ import type { Run } from '../run/runContext';
 /** The result of looking up a model name in the model list. */
 interface Listed {
 	record?: ModelRecord;
-	/** The record that the gateway is asked for, if its list is cut. */
+	/** The record that the gateway is asked for, if its list is cut, or has no prices. */
 	asked?: Promise<ModelRecord | undefined>;
 	/** A question with similar names, if the model isn't listed; may be empty. */
 	suggestion: string;
@@ -80,6 +80,8 @@ export class Checker {
 			);
 			return { ...unchecked(request), noEstimate: this.noListing };
 		}
+		const { currency } = record.billing ?? {};
+		if (currency !== undefined) this.run.currencies.add(currency);
 		const { modelParameters = {}, extraFields = {} } = request;
 		this.hintMisspelled(record, [...Object.keys(modelParameters), ...Object.keys(extraFields)]);
 		return checkModel(record, request, { taskType: this.taskType, asynchronous });
@@ -146,13 +148,16 @@ export class Checker {
 		if (list === undefined) return undefined;
 		const isNew = !this.listed.has(name);
 		const found = this.find(list.models, name);
-		// A model that a cut list doesn't show may be there all the same.
-		const mayAsk = isNew && list.isCut && this.listed.size <= MOST_SUGGESTIONS;
-		if (found.record === undefined && mayAsk) {
-			found.asked = this.run.gateway.models.readModelOnce(name);
+		const { models } = this.run.gateway;
+		if (isNew && this.listed.size <= MOST_SUGGESTIONS) {
+			const { record } = found;
+			// A model that a cut list doesn't show may be there all the same.
+			const mayBeCut = record === undefined && list.isCut;
+			const priced = record && models.withPrice(record, this.needsPrices);
+			found.asked = mayBeCut ? models.readModelOnce(name) : priced;
 		}
 		// The other items with this model wait for the same answer.
-		found.record ??= await found.asked;
+		found.record = (await found.asked) ?? found.record;
 		return found;
 	}
 

@@ -1,4 +1,5 @@
 import type {
+	FieldType,
 	ILoadOptionsFunctions,
 	INodeListSearchItems,
 	INodeListSearchResult,
@@ -33,15 +34,17 @@ export function searchModelsFor(mode?: 'text_to_image' | 'image_edit' | 'message
 		filter?: string,
 	): Promise<INodeListSearchResult> {
 		const wanted = (filter ?? '').trim().toLowerCase();
-		const models = await loadModels(this, list);
+		const matching = (models: ModelRecord[]) =>
+			models
+				.filter((record) => mode === undefined || suits(record, mode))
+				.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted));
+		const models = await loadModels(this, list, matching);
 		// The names are also those of models for images and videos, which the other list tells apart.
 		const media = mode === 'message' ? await loadModels(this, 'media').catch(() => []) : [];
 		const others = new Set(media.filter(isForMedia).map(({ model }) => model));
 		const last = new Set(media.map(({ model }) => model));
 		const results = models
-			.filter((record) => mode === undefined || suits(record, mode))
 			.filter(({ model }) => !others.has(model))
-			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
 			.sort((one, other) => Number(last.has(one.model)) - Number(last.has(other.model)))
 			.map((record) => asSearchItem(record, mode));
 		return { results };
@@ -104,7 +107,7 @@ export function modelParametersFor(taskType: TaskType) {
 			return {
 				fields: published
 					.filter(([name]) => !NOT_IN_FORM.includes(name))
-					.map(([name, values]) => asField(name, values)),
+					.map(([name, values]) => asField(name, values, record && typeFor(record, name))),
 				emptyFieldsNotice:
 					"This model publishes no other parameters. To set one anyway, use 'Extra Fields' in the options.",
 			};
@@ -116,10 +119,16 @@ export function modelParametersFor(taskType: TaskType) {
 
 /** The usual fields. The editor doesn't show them until the user adds one. */
 const usualFields = (taskType: TaskType): ResourceMapperField[] =>
-	usualParameters(taskType).map(({ name, values = [], type }) => {
-		const field = asField(name, values);
-		return { ...field, type: type ?? field.type, removed: true };
-	});
+	usualParameters(taskType).map(({ name, values = [], type }) => ({
+		...asField(name, values, type),
+		removed: true,
+	}));
+
+/** The type of a parameter without values: a list that tells numbers apart doesn't always say which. */
+const typeFor = ({ ranges }: ModelRecord, wanted: string): FieldType | undefined =>
+	ranges?.has(wanted)
+		? 'number'
+		: ranges && usualParameters('edit').find(({ name }) => name === wanted)?.type;
 
 /** Fields that only an option may set, as they change the price, and those that the run refuses. */
 const NOT_IN_FORM = [
@@ -138,11 +147,15 @@ function currentFields(modelParameters: unknown): ResourceMapperField[] {
 	return structuredClone(fields) as ResourceMapperField[];
 }
 
-/** A field of the form. @param values to choose from; none for a text */
-function asField(name: string, values: AllowedValue[]): ResourceMapperField {
+/** A field of the form. @param values to choose from; none for any value of the type */
+function asField(
+	name: string,
+	values: AllowedValue[],
+	type: FieldType = 'string',
+): ResourceMapperField {
 	const names = { id: name, displayName: name };
 	const field = { ...names, required: false, defaultMatch: false, display: true };
-	if (values.length === 0) return { ...field, type: 'string' };
+	if (values.length === 0) return { ...field, type };
 	// Also true and false: the editor would send `false` for a switch that nobody has touched.
 	const options = values.map((value) => ({ name: valueName(value), value }));
 	return { ...field, type: 'options', options: [NOT_SENT, ...options] };

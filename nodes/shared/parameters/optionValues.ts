@@ -15,7 +15,7 @@ export function readLimits({ options }: ItemParameters): RunLimits {
 }
 
 /**
- * The option "Budget": the maximum cost of an execution, in the gateway's own unit.
+ * The option "Budget": the maximum cost of an execution, in the unit of the gateway's prices.
  *
  * @returns Infinity without the option
  * @throws NodeOperationError if it isn't a number above 0: sending without the limit could be

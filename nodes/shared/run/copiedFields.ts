@@ -12,12 +12,17 @@ const NOT_COPIED = new Set(
 export const NOTE_OF_INLINE =
 	"The response contained the image itself. Set 'Response Format' to 'URL' to get an address.";
 
-/** A copy of the fields of an input item that its output items may have. */
-export function copiedFields(json: IDataObject): IDataObject {
+/**
+ * A copy of the fields of an input item that its output items may have.
+ *
+ * @param kept names that are copied all the same
+ */
+export function copiedFields(json: IDataObject, kept: string[] = []): IDataObject {
 	// n8n 1.x has the details of a failed item under another name.
 	const notCopied = [detailsOf(json), NOTE_OF_INLINE].filter((value) => value !== undefined);
 	const wanted = Object.entries(json).filter(
-		([name, value]) => !NOT_COPIED.has(name) && !notCopied.some((own) => own === value),
+		([name, value]) =>
+			kept.includes(name) || (!NOT_COPIED.has(name) && !notCopied.some((own) => own === value)),
 	);
 	return withoutUndefined(deepCopy(Object.fromEntries(wanted))) as IDataObject;
 }

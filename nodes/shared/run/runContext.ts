@@ -29,8 +29,14 @@ export interface Run {
 	sources: Map<string, Promise<IBinaryData>>;
 	/** The number of requests that were retried after a rate limit. */
 	rateLimitedRequests: () => number;
+	/** The units of amounts that the credential and the model list name. */
+	currencies: Set<string>;
 	hints: Set<string>;
 }
+
+/** The unit of a run's amounts; undefined if none is known, or several. */
+export const currencyOf = ({ currencies }: Run): string | undefined =>
+	currencies.size === 1 ? [...currencies][0] : undefined;
 
 /** Whether a person has stopped this execution. */
 export const isStopped = (context: IExecuteFunctions): boolean =>
@@ -134,6 +140,7 @@ export async function openRun(
 		fileReads: new Semaphore(limits.concurrency),
 		sources: new Map(),
 		rateLimitedRequests: () => retried,
+		currencies: new Set(account.currency === undefined ? [] : [account.currency]),
 		hints,
 	};
 }

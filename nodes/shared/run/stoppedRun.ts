@@ -11,7 +11,11 @@ import { problemOf } from '../errors/nodeErrors';
 const LIST = 'Image Tasks of the Stopped Run';
 
 /** What n8n shows below a node whose output is such a list. */
-export const LIST_NOTE = inFlow('Copy this output: JSON tab');
+export const LIST_NOTE = inFlow('Copy this output: icon {}');
+
+/** Where to click in n8n 2.41, and what for. */
+export const HOW_TO_COPY =
+	'Open the node, move the pointer over its output, select `{}` (older versions: the tab *JSON*), then the copy icon, and paste the list into the example *Collect these tasks*: it gets the images without paying again.';
 
 /**
  * Writes what a run leaves to n8n's log.
@@ -49,7 +53,8 @@ export async function reportStopped(
 	const settings = { executionOrder: 'v1', saveDataSuccessExecution: 'all' } as const;
 	const name = `${workflowName(context)} (stopped)`;
 	const list = subNode(LIST, 'n8n-nodes-base.noOp', LIST_NOTE);
-	const workflow = subWorkflow(name, [list], {}, settings);
+	const note = `## What the stopped run has paid for\n\n${HOW_TO_COPY}`;
+	const workflow = subWorkflow(name, [list], {}, settings, note);
 	const input = context.getInputData();
 	const items = paid.map((payment) => {
 		const { model, prompt, charged: told } = itemReport.itemDetails(payment.item);

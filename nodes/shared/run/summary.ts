@@ -6,6 +6,7 @@ import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from '../errors/nodeErrors';
 import { describeReasons } from '../errors/failureReasons';
 import { leaving } from './leaving';
+import { canWaitForSubExecution } from './n8nEngine';
 import { addHints, isTool } from './runContext';
 import { describeBills, inItsUnit } from '../../../util/bill';
 import { totalsOf } from './totals';
@@ -16,6 +17,8 @@ export interface RunCounts {
 	rateLimitedRequests: number;
 	/** The input items that an earlier try has paid for. */
 	reused: number[];
+	/** The unit of amounts, if it is known. */
+	currency?: string;
 }
 
 /** The result of a run. */
@@ -52,6 +55,11 @@ export function withUniqueFileNames(items: INodeExecutionData[][]): INodeExecuti
 /** The size from which a hint is shown: n8n 2.41 can't read executions with 300 files of 300 kB. */
 const MANY_MEGABYTES = 25;
 
+/** A batch that is worth an option: below, a person sees each image. */
+const MANY_TASKS = 10;
+const SURVIVE =
+	"In the middle of such a run, a crash of n8n would lose them: add the option 'Survive Restarts'.";
+
 /** The size of the files that are stored inside the items, in bytes. */
 function bytesInside(items: INodeExecutionData[][]): number {
 	const files = items.flatMap((list) => list.flatMap(({ binary = {} }) => Object.values(binary)));
@@ -81,11 +89,14 @@ export function tellUser(
 /**
  * Finishes a run: file names become unique, and the user gets a hint with what the run did and
  * cost.
+ *
+ * @param isInMemory whether the run has waited for its tasks without being stored
  */
 export function finishRun(
 	context: IExecuteFunctions,
 	result: RunResult,
 	addSummary: boolean,
+	isInMemory = false,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
 	const finished = { ...result, items };
@@ -95,7 +106,9 @@ export function finishRun(
 		([name]) => !result.isDry || name !== 'failedItems',
 	);
 	const isWorthIt = counts.some(([, count]) => Number(count) > 0);
-	if (isWorthIt) tellUser(context, describeRun(finished), 'info');
+	const isAtRisk = isInMemory && canWaitForSubExecution() && Number(summary.tasks) >= MANY_TASKS;
+	const advice = isAtRisk && !isTool(context) ? ` ${SURVIVE}` : '';
+	if (isWorthIt) tellUser(context, describeRun(finished) + advice, 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {
 		tellUser(
@@ -150,18 +163,26 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 const some = (count: number, noun: string, what = ''): string =>
 	count > 0 ? counted(count, noun) + what : '';
 
+/** What a cost leaves out, at the end of it. */
+export const andUnpriced = (count: number, noun: string): string =>
+	count === 0 ? '' : ` and ${counted(count, noun)} without a known price`;
+
 /** What a run has done, in one line, with what this try of it has cost. */
 export function describeRun(result: RunResult): string {
 	const { items, counts } = result;
 	const reused = new Set(counts.reused);
 	const own = items.filter((_, itemIndex) => !reused.has(itemIndex));
 	const { images, tasks } = totalsOf(outputsOf(result));
-	const { bills, estimatedCost } = totalsOf(outputsOf({ ...result, items: own }));
+	const { bills, estimatedCost, unpricedImages } = totalsOf(outputsOf({ ...result, items: own }));
+	const { currency } = counts;
+	const costs = [
+		bills.length === 0 ? '' : `cost ${describeBills(bills, currency)}`,
+		estimatedCost === undefined ? '' : `estimated cost ${inItsUnit(estimatedCost, currency)}`,
+	].filter((cost) => cost !== '');
 	return lineOf([
 		images + tasks > 0 ? some(images, 'image') : '0 images',
 		some(tasks, 'task'),
-		bills.length === 0 ? '' : `cost ${describeBills(bills)}`,
-		estimatedCost === undefined ? '' : `estimated cost ${inItsUnit(estimatedCost)}`,
+		costs.length === 0 ? '' : costs.join('; ') + andUnpriced(unpricedImages, 'image'),
 		...describeItems(items, counts),
 	]);
 }

@@ -9,14 +9,21 @@ interface Totals {
 	/** Finished images, downloaded or not. */
 	images: number;
 	tasks: number;
-	/** In the gateway's own unit; undefined if no price is known. */
+	/** In the unit of the gateway's list; undefined if no price is known. */
 	estimatedCost?: number;
 	/** The gateway's bills, one for each currency. */
 	bills: Bill[];
+	/** Images without a bill or an estimate; a request that brought none counts as one. */
+	unpricedImages: number;
 }
 
 /** The same of one input item. */
-type ItemTotals = Bill & { task?: string; images?: number; estimatedCost?: number };
+type ItemTotals = Bill & {
+	task?: string;
+	images?: number;
+	estimatedCost?: number;
+	isPaid?: boolean;
+};
 
 /**
  * Adds up what output items say of themselves, failed ones too.
@@ -32,11 +39,15 @@ export function totalsOf(items: INodeExecutionData[][]): Totals {
 		byTask.set(key, { ...byTask.get(key), ...own });
 	});
 	const all = [...byTask.values()];
+	const unpriced = all.filter(
+		({ isPaid, cost, estimatedCost }) => isPaid && (cost ?? estimatedCost) === undefined,
+	);
 	return {
 		images: all.reduce((sum, { images = 0 }) => sum + images, 0),
 		tasks: all.filter(({ task }) => task !== undefined).length,
 		estimatedCost: sumOfEstimates(all),
 		bills: sumOfBills(all),
+		unpricedImages: unpriced.reduce((sum, { images = 1 }) => sum + images, 0),
 	};
 }
 
@@ -53,6 +64,7 @@ function totalsOfItem(list: INodeExecutionData[]): ItemTotals {
 		task: hasTask ? `${String(taskType)} ${String(taskId)}` : undefined,
 		images: images === 0 ? undefined : images,
 		estimatedCost: sumOfEstimates(facts),
+		isPaid: facts.length > 0 || undefined,
 		...bill,
 	});
 }

@@ -5,7 +5,7 @@ import type {
 	IWorkflowSettings,
 } from 'n8n-workflow';
 import { inFlow, START, subNode, subWorkflow, workflowName, type SubNode } from '../run/n8nEngine';
-import { LIST_NOTE } from '../run/stoppedRun';
+import { HOW_TO_COPY, LIST_NOTE } from '../run/stoppedRun';
 import type { WaitPlan } from './storedWaits';
 
 /** The step that Image Wait performs in a sub-execution, in its hidden parameter "Step". */
@@ -35,7 +35,7 @@ const HELPER_OF_SUBMITS = `## Helper of Survive Restarts
 
 n8n was killed, or your run was stopped, while it submitted tasks. **${SUBMITTED}** has those that the gateway accepted, except for the last two seconds.
 
-Copy its output into the example *Collect these tasks*. *Retry* doesn't work here.`;
+${HOW_TO_COPY} *Retry* doesn't work here.`;
 
 /**
  * Settings of the sub-workflows: their finished files and state must stay until they are returned. The

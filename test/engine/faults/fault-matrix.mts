@@ -4,7 +4,7 @@
  */
 import type { Fault } from '../../../simulator/gateway.mjs';
 
-/** `listing` and `model` are the Models node, `check` is what Image Generation looks up by itself. */
+/** `listing` and `model` are the Models node, `check` is what Image looks up by itself. */
 export type MatrixCall =
 	| 'submit'
 	| 'sync'

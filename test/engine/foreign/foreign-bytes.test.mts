@@ -150,7 +150,7 @@ describe('what a gateway responds with', () => {
 		gateway.requests.filter(({ method }) => method === 'GET').map(({ url }) => url);
 
 	test('a list is no name of an output field: nothing is sent', async () => {
-		const node = generation({ download: true, binaryPropertyName: '={{ ["a"] }}' });
+		const node = generation({ download: true, options: { binaryPropertyName: '={{ ["a"] }}' } });
 		const [item] = (await runChain(host, [{}], [{ ...node, settings: go }])).json('Node');
 		expect(item!.error).toBe("'Put Output File in Field' must be text");
 		expect(gateway.requests).toEqual([]);

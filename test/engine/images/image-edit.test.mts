@@ -204,9 +204,9 @@ describe('an edit as JSON', () => {
 			GENERATIONS,
 			{ image_urls: [URL, data(photo)], mask: `${URL}?mask` },
 		],
-	])('%s, the image as %s', async (editFormat, imageFieldName, more, path, sent) => {
+	])('%s, the image as %s', async (imageApi, imageFieldName, more, path, sent) => {
 		const tap = await opened(openTap());
-		const to = await hostAt(tap.url, undefined, { editFormat, imageFieldName });
+		const to = await hostAt(tap.url, undefined, { imageApi, imageFieldName });
 		const result = await edit(to, [{ files }], more as Record<string, unknown>);
 		expect(result.error).toBeUndefined();
 		const [request] = tap.posts;
@@ -224,15 +224,15 @@ describe('an edit as JSON', () => {
 
 	test.each(['json', 'generations'] as const)(
 		'a gateway with another version that takes edits as %s',
-		async (edits) => {
+		async (imageApi) => {
 			const own = await opened(
-				startGateway({ root: '/api/v3', edits, taskSeconds: 0, imageSize: 32 }),
+				startGateway({ root: '/api/v3', imageApi, taskSeconds: 0, imageSize: 32 }),
 			);
 			const secret = 'abcdef0123456789';
 			const baseUrl = `${own.url}/api/v3?api-version=preview&key=${secret}`;
-			const to = await hostAt(baseUrl, undefined, { editFormat: edits });
+			const to = await hostAt(baseUrl, undefined, { imageApi });
 			const [task] = (await edit(to, [one], { mode: 'wait' })).json(NODE);
-			const taskType = edits === 'json' ? 'edit' : 'generation';
+			const taskType = imageApi === 'json' ? 'edit' : 'generation';
 			expect(task).toMatchObject({ url: expect.stringMatching(/^http/), taskType });
 			const sent = own.requests.filter(({ call }) => call !== 'download');
 			for (const { path, query } of sent) {
@@ -244,9 +244,9 @@ describe('an edit as JSON', () => {
 				message: expect.stringMatching(/doesn't take this edit \((404|415)\)/),
 				// Where the address may be wrong, it is named.
 				description: expect.stringMatching(
-					edits === 'json'
-						? /'Edit Format' under 'Gateway Settings'/
-						: /'Edit Format' .*led to http:\S+\/api\/v3\/images\/edits/,
+					imageApi === 'json'
+						? /'Image API' under 'Gateway Settings'/
+						: /'Image API' .*led to http:\S+\/api\/v3\/images\/edits/,
 				),
 			});
 			expect(JSON.stringify(errorOf(wrong))).not.toContain(secret);
@@ -261,7 +261,7 @@ describe('what comes out', () => {
 			mode: 'wait',
 			prompt: '={{ "night " + $itemIndex }}',
 			download: true,
-			binaryPropertyName: 'edited',
+			options: { binaryPropertyName: 'edited' },
 		});
 		expect(result.error).toBeUndefined();
 		const items = result.output(NODE);
@@ -452,7 +452,7 @@ describe('before anything is sent', () => {
 			'a binary field that is not there',
 			{ files: two },
 			{},
-			/no binary field 'data'.* Its binary fields: one, two\. Nothing was sent\. It was item 3 \("make it night"\)\.$/,
+			/no binary field 'data'.* Its binary fields: one, two\. Nothing was sent\. It was item 3 \("make it night"\). n8n counts from 0: \[item 2\]\.$/,
 		],
 		['an empty file', { files: { data: { bytes: Buffer.alloc(0) } } }, {}, /is an empty file/],
 		['a text', { files: { data: text } }, {}, /"data" is not an image/],
@@ -540,9 +540,9 @@ describe('sending again', () => {
 
 	test.each(['form', 'json'])(
 		'after a refusal that comes before the image is read, as each refusal is read (%s)',
-		async (editFormat) => {
+		async (imageApi) => {
 			const server = await openHasty(429, 413);
-			const to = await hostAt(server.url, undefined, { editFormat });
+			const to = await hostAt(server.url, undefined, { imageApi });
 			const error = errorOf(await edit(to, [large]));
 			expect(error.message).toContain('(413): not like this');
 			expect(server.statuses).toEqual([]);

@@ -97,8 +97,7 @@ test('expressions are evaluated for each item, and the order is kept', async () 
 	const parameters = {
 		model: byName('={{ $json.model }}'),
 		prompt: '={{ $json.prompt }}',
-		binaryPropertyName: '={{ $json.field }}',
-		options: { n: 2 },
+		options: { n: 2, binaryPropertyName: '={{ $json.field }}' },
 	};
 	const given = prompts.map((prompt, index) => ({
 		prompt,

@@ -16,7 +16,7 @@ const JOINED = { oneItemPerRequest: true, n: 2 };
 test.each(['sync', 'wait'])(
 	'%s: an item for each row, with its fields, the addresses and the files of its images',
 	async (mode) => {
-		const parameters = { ...PROMPT, mode, binaryPropertyName: 'photo', options: JOINED };
+		const parameters = { ...PROMPT, mode, options: { ...JOINED, binaryPropertyName: 'photo' } };
 		const result = await bench.run('imageGeneration', parameters, ROWS);
 		expect(result.error).toBeUndefined();
 		const items = result.output(NODE);

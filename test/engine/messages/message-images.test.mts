@@ -131,13 +131,13 @@ const large = Buffer.concat([PNG, Buffer.alloc(20 * 1024 * 1024)]);
 const messages = { options: { extraFields: { messages: [user('Hello')] } } };
 test.each<[string, string | undefined, Given, object, RegExp]>([
 	['blanks', ' , ', photos, {}, /^'Images' is empty\n/],
-	['a text', 'data', { files: { data: TEXT } }, {}, /^The binary field "data" is not an image\nIt is "fake.png" and contains text. .*, or a PDF document. Nothing was sent. It was item 2 \("Describe this"\).$/], // prettier-ignore
+	['a text', 'data', { files: { data: TEXT } }, {}, /^The binary field "data" is not an image\nIt is "fake.png" and contains text. .*, or a PDF document. Nothing was sent. It was item 2 \("Describe this"\). n8n counts from 0: \[item 1\].$/], // prettier-ignore
 	[
 		'a missing field',
 		'data',
 		{},
 		{},
-		/^The item has no binary field 'data'\n.* Nothing was sent. It was item 2 \("Describe this"\).$/,
+		/^The item has no binary field 'data'\n.* Nothing was sent. It was item 2 \("Describe this"\). n8n counts from 0: \[item 1\].$/,
 	],
 	['more than 20 MB', 'data', { files: { data: { bytes: large } } }, {}, /^The images in 'Images' have 20.0 MB; allowed: at most 20 MB\n.*web addresses/], // prettier-ignore
 	['HEIC', 'data', { files: { data: { ...HEIC, mimeType: 'image/jpeg' } } }, {}, /^The binary field "data" has the type image\/heic, .*\nIt is "IMG_1.heic"/], // prettier-ignore

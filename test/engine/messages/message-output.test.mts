@@ -273,7 +273,7 @@ describe('the hint about the run', () => {
 		[
 			'the cost that the gateway tells',
 			{ input_tokens: 1, output_tokens: 2, cost: '0.1' },
-			"1 message; cost 0.1 in the gateway's unit.",
+			'1 message; cost 0.1.',
 		],
 	])('tells %s', async (_, usage, message) => {
 		respond = () => reply('x', { usage });
@@ -289,9 +289,7 @@ describe('the hint about the run', () => {
 			{ onError: 'continueRegularOutput' },
 			items,
 		);
-		expect(hintOf(result)!.message).toMatch(
-			/^3 messages; cost 0.3 in the gateway's unit; 1 item failed: .*refused/,
-		);
+		expect(hintOf(result)!.message).toMatch(/^3 messages; cost 0.3; 1 item failed: .*refused/);
 	});
 
 	test('counts what an earlier try has paid for apart', async () => {

@@ -52,7 +52,7 @@ const panel = async (
 test('the list says what a model costs and does', async () => {
 	const { results } = await (await panel({})).search();
 	expect(results.map(({ name }) => name)).toEqual([
-		"both (0.04 per image in the gateway's unit · also edits)",
+		'both (0.04 per image · also edits)',
 		"slow (1.5 × the gateway's base price per request)",
 		'quick',
 		'odd (also tostring)',
@@ -61,6 +61,14 @@ test('the list says what a model costs and does', async () => {
 		'sizes',
 	]);
 	expect(results.map(({ value }) => value)).toEqual(MODELS.map(({ model }) => model));
+});
+
+test('a price has the unit that the list names, or else the credential', async () => {
+	const fields = { baseUrl: gateway.url, apiKey: 'sk-1', gatewaySettings: true, currency: 'USD' };
+	const { search } = await openPanel(GENERATION, {}, { mediaGatewayApi: fields });
+	const names = (await search()).results.map(({ name }) => name);
+	expect(names).toContain('both (0.04 USD per image · also edits)');
+	expect(names).toContain("slow (1.5 × the gateway's base price per request)");
 });
 
 describe('the form of a model', () => {

@@ -511,8 +511,7 @@ describe('a dry run', () => {
 		expect(result.json(NODE)).toMatchObject(
 			Array(3).fill({ checks: { passed: false, violations }, estimatedCost: 0.03 }),
 		);
-		const message =
-			"Dry run: 3 requests; estimated cost 0.09 in the gateway's unit; budget 0.05: would be refused.";
+		const message = 'Dry run: 3 requests; estimated cost 0.09; budget 0.05: would be refused.';
 		expect(result.hints(NODE)).toMatchObject([{ message, type: 'info' }]);
 		expect(gateway.paid).toBe(0);
 	});

@@ -211,7 +211,7 @@ describe('a budget that is no number', () => {
 	});
 });
 
-/** What the node's context says was spent, in the gateway's own unit. */
+/** What the node's context says was spent. */
 function spentIn({ data }: RunResult): number | undefined {
 	const context = data.executionData?.contextData[`node:${NODE}`];
 	return (context?.mediaGatewayBudget as { spent: number } | undefined)?.spent;

@@ -11,7 +11,7 @@ import { until } from '../../until.mjs';
 import { bench, play, type Row } from './retries.mjs';
 
 /*
- * node     The mode of Image Generation, or another node; the prompts are random, or all equal.
+ * node     The mode of Image, or another node; the prompts are random, or all equal.
  * before   What happens to each item: it gets its image, is refused, …
  * who      Runs the node again: Retry On Fail (five tries), n8n's Retry of the failed execution, a
  *          new run of the workflow, the next round of a loop, an agent's tool with Retry On Fail.
@@ -220,7 +220,7 @@ test('inline images that were paid for get the field, the file name and the inpu
 	});
 	expect([failed.status, posts]).toEqual(['error', 2]);
 	const change = async (now: object) => {
-		const parameters = { prompt: RANDOM, binaryPropertyName: 'picture', options: now };
+		const parameters = { prompt: RANDOM, options: { ...now, binaryPropertyName: 'picture' } };
 		const edited = workflowOf('imageGeneration', parameters, GO_ON);
 		return (await host.retry(failed, edited)).output(NODE).slice(0, 2);
 	};

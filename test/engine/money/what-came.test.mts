@@ -79,38 +79,10 @@ const told = (result: RunResult) =>
 	result.hints(NODE).flatMap(({ type, message }) => (type === 'info' ? [message] : []));
 
 test.each([
-	[
-		'sync',
-		'by the image',
-		1,
-		4,
-		[0.5, 0.5, 0.5, 0.5],
-		"4 images; estimated cost 2 in the gateway's unit.",
-	],
-	[
-		'wait',
-		'by the image',
-		4,
-		1,
-		[0.5],
-		"1 image; 1 task; estimated cost 0.5 in the gateway's unit.",
-	],
-	[
-		'wait',
-		'by the image',
-		1,
-		2,
-		[0.5, 0.5],
-		"2 images; 1 task; estimated cost 1 in the gateway's unit.",
-	],
-	[
-		'sync',
-		'by the request',
-		1,
-		3,
-		[0.3, 0.3, 0.3],
-		"3 images; estimated cost 0.9 in the gateway's unit.",
-	],
+	['sync', 'by the image', 1, 4, [0.5, 0.5, 0.5, 0.5], '4 images; estimated cost 2.'],
+	['wait', 'by the image', 4, 1, [0.5], '1 image; 1 task; estimated cost 0.5.'],
+	['wait', 'by the image', 1, 2, [0.5, 0.5], '2 images; 1 task; estimated cost 1.'],
+	['sync', 'by the request', 1, 3, [0.3, 0.3, 0.3], '3 images; estimated cost 0.9.'],
 ])('%s, %s: %i asked for, %i came', async (mode, model, n, came, wanted, hint) => {
 	images = came;
 	isTask = mode === 'wait';
@@ -128,8 +100,7 @@ test.each(['imageWait', 'imageTask'] as const)('a task that goes on to %s', asyn
 		input: submitted.output(NODE),
 	});
 	expect(costs(waited)).toEqual(type === 'imageWait' ? [0.5, 0.5, 0.5] : [1.5]);
-	if (type === 'imageWait')
-		expect(told(waited)).toEqual(["3 images; 1 task; estimated cost 1.5 in the gateway's unit."]);
+	if (type === 'imageWait') expect(told(waited)).toEqual(['3 images; 1 task; estimated cost 1.5.']);
 });
 
 describe('a budget is charged for what came', () => {

@@ -306,7 +306,7 @@ test("the fields under 'Gateway Settings' have no effect while it is off", async
 		mediaUrl: media.url,
 		headers: { values: [{ name: 'x-team-token', value: 'acme' }] },
 		asyncFlag: 'path',
-		editFormat: 'json',
+		imageApi: 'json',
 		messageAuth: 'bearer',
 		versionHeaderName: 'acme-version',
 		versionHeaderValue: '2099-01-01',

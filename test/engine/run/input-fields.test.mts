@@ -136,3 +136,16 @@ test('an edit keeps the columns of the row, and nothing of the image that it edi
 		expect(edited).not.toHaveProperty(name);
 	}
 });
+
+test('a failed row has its prompt, as it was to be sent, at its place among the columns', async () => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'an owl' }]);
+	const rows = ['a fox', 'an owl'].map((prompt, row) => ({ sku: row, prompt, price: 1 }));
+	const goOn = { onError: 'continueRegularOutput' } as const;
+	const prompt = '={{ $json.prompt }} at night';
+	const result = await bench.run('imageGeneration', { prompt }, rows, goOn);
+	bench.gateway.setFaults([]);
+	const [made, failed] = result.json(NODE);
+	expect(made).toMatchObject({ sku: 0, prompt: 'a fox at night', price: 1 });
+	expect(Object.keys(failed!)).toEqual(['sku', 'prompt', 'price', 'error', 'details']);
+	expect(failed).toMatchObject({ prompt: 'an owl at night', details: { charged: 'no' } });
+});

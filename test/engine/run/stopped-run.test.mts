@@ -43,7 +43,7 @@ afterEach(() => jest.restoreAllMocks());
 const SLOW = 'a fox [slow 99]';
 const GENERATION = { prompt: SLOW, mode: 'wait', options: { pollInterval: 2, maxWait: 100_000 } };
 
-/** Starts Image Generation. */
+/** Starts Image. */
 const start = (
 	parameters: Record<string, unknown>,
 	items: number,
@@ -104,8 +104,12 @@ test('a Stop leaves the tasks as the output of an execution, which Image Task ta
 	expect([status, left.map(({ item }) => item)]).toEqual(['success', [...Array(12).keys()]]);
 	const list = workflow.nodes.find(({ name }) => name === 'Image Tasks of the Stopped Run');
 	// The canvas shows fewer than 30 characters.
-	const notes = 'Copy this output: JSON tab';
+	const notes = 'Copy this output: icon {}';
 	expect(list).toMatchObject({ notes, notesInFlow: true });
+	const sticky = workflow.nodes.find(({ type }) => type.endsWith('.stickyNote'));
+	expect(sticky?.parameters?.content).toMatch(
+		/paid for\n\nOpen the node, .* `{}` .*\*Collect these tasks\*/,
+	);
 	// Which image is which product?
 	const facts = (row: number) => ({ name: `product ${row}`, prompt: `product ${row} [slow 99]` });
 	expect(left).toMatchObject(input.map((_, row) => ({ ...facts(row), model: MODEL })));

@@ -8,7 +8,7 @@ import { NODE, openBench, workflowOf } from '../workbench.mjs';
 const PRICE = 0.04;
 const PROMPT = '={{ $json.prompt }}';
 /** The rest of a summary where nothing went wrong. */
-const SMOOTH = { rateLimitedRequests: 0, reusedItems: 0, failedItems: 0 };
+const SMOOTH = { unpricedImages: 0, rateLimitedRequests: 0, reusedItems: 0, failedItems: 0 };
 
 const bench = sharedBench();
 
@@ -31,14 +31,30 @@ test('images, tasks, cost; a hint without being asked', async () => {
 	const parameters = { prompt: PROMPT, mode: 'wait', options: { n: 2, addSummary: true } };
 	const result = await bench.run('imageGeneration', parameters, prompts('a', 'b', 'c'));
 	expect(summaryIn(result)).toEqual({ images: 6, tasks: 3, estimatedCost: cost(6), ...SMOOTH });
-	expect(hintsOf(result)).toEqual([
-		"6 images; 3 tasks; estimated cost 0.24 in the gateway's unit.",
-	]);
+	expect(hintsOf(result)).toEqual(['6 images; 3 tasks; estimated cost 0.24.']);
 	expect(bench.gateway.paid).toBe(3);
 
 	const plain = await bench.run('imageGeneration', { prompt: 'a fox' });
-	expect(hintsOf(plain)).toEqual(["1 image; estimated cost 0.04 in the gateway's unit."]);
+	expect(hintsOf(plain)).toEqual(['1 image; estimated cost 0.04.']);
 	expect(plain.json(NODE)[0]).not.toHaveProperty('summary');
+});
+
+test('what has no price is named beside the sum, with the unit that the credential names', async () => {
+	const own = await opened(openBench({ credential: { gatewaySettings: true, currency: ' USD ' } }));
+	const model = { __rl: true, mode: 'name', value: '={{ $json.model }}' };
+	const parameters = { prompt: 'a fox', model, options: { addSummary: true } };
+	const rows = [{ model: 'aurora-image-1' }, { model: 'plain-image' }, { model: 'aurora-image-1' }];
+	const result = await own.run('imageGeneration', parameters, rows);
+	expect(hintsOf(result)).toEqual([
+		'3 images; estimated cost 0.08 USD and 1 image without a known price.',
+	]);
+	const counts = { images: 3, estimatedCost: 0.08, unpricedImages: 1 };
+	expect(summaryIn(result)).toMatchObject(counts);
+	const dry = { ...parameters, options: { dryRun: true } };
+	const { hints } = await own.run('imageGeneration', dry, rows);
+	expect(hints(NODE).map(({ message }) => message)).toContain(
+		'Dry run: 3 requests; estimated cost 0.08 USD; 1 without a known price.',
+	);
 });
 
 test('requests over the rate limit, of every kind, as often as the gateway refused them', async () => {
@@ -112,7 +128,7 @@ test('Retry On Fail: an unknown outcome is paid for, and no item that an earlier
 	const counts = { images: 1, estimatedCost: cost(2), reusedItems: 1, failedItems: 1 };
 	expect(summaryIn(result)).toMatchObject(counts);
 	const hint =
-		/^1 image; estimated cost 0.04 in the gateway's unit; 1 item failed: .*; 1 item paid for by an earlier try\.$/;
+		/^1 image; estimated cost 0.04; 1 item failed: .*; 1 item paid for by an earlier try\.$/;
 	expect(hintsOf(result)).toEqual([expect.stringMatching(hint)]);
 });
 
@@ -135,7 +151,7 @@ test('Submit Only and Image Wait: the tasks of the one are the images of the oth
 		prompts('a fox', 'an owl'),
 	);
 	expect(summaryIn(submitted)).toMatchObject({ images: 0, tasks: 2, estimatedCost: cost(2) });
-	expect(hintsOf(submitted)).toEqual(["2 tasks; estimated cost 0.08 in the gateway's unit."]);
+	expect(hintsOf(submitted)).toEqual(['2 tasks; estimated cost 0.08.']);
 	const tasks = submitted.json(NODE).map(({ summary, ...task }) => task);
 	const waited = await bench.run('imageWait', { options: { addSummary: true } }, tasks);
 	expect(summaryIn(waited)).toEqual({ images: 2, tasks: 2, estimatedCost: cost(2), ...SMOOTH });
@@ -169,9 +185,7 @@ test('a dry run has done nothing, and says what would be done', async () => {
 	]);
 	expect(summaryIn(dry)).toMatchObject({ images: 0, tasks: 0, failedItems: 1 });
 	expect(dry.hints(NODE).map(({ message }) => message)).toEqual([
-		expect.stringMatching(
-			/^Dry run: 2 requests; estimated cost [\d.]+ in the gateway's unit; 1 item failed\.$/,
-		),
+		expect.stringMatching(/^Dry run: 2 requests; estimated cost [\d.]+; 1 item failed\.$/),
 	]);
 	expect(bench.gateway.paid).toBe(0);
 });
@@ -203,4 +217,44 @@ test('the hint tells why: the commonest reason first, with its number, whatever 
 	expect(hint).toMatch(
 		/; 3 items failed: 2 × [^×]*\(403\)[^×]*, 1 × [^×]*\(413\)[^×]*; 1 request retried after a rate limit\.$/,
 	);
+});
+
+describe('a batch of ten or more that waits in memory', () => {
+	const advice =
+		"In the middle of such a run, a crash of n8n would lose them: add the option 'Survive";
+	const many = (count: number) => prompts(...Array.from({ length: count }, (_, n) => `a fox ${n}`));
+	const adviceIn = (result: RunResult) =>
+		hintsOf(result).filter((message) => message.includes(advice)).length;
+
+	test.each([
+		[10, 'wait', 1],
+		[9, 'wait', 0],
+		[10, 'submit', 0],
+		[10, 'sync', 0],
+	])('%i images in mode %s: the hint names the cure %i times', async (count, mode, times) => {
+		const parameters = { prompt: PROMPT, mode };
+		const result = await bench.run('imageGeneration', parameters, many(count));
+		expect([result.error, adviceIn(result)]).toEqual([undefined, times]);
+	});
+
+	test('of Image Wait too, though another node has submitted it', async () => {
+		const submit = { prompt: PROMPT, mode: 'submit' };
+		const tasks = (await bench.run('imageGeneration', submit, many(10))).json(NODE);
+		expect(adviceIn(await bench.run('imageWait', {}, tasks))).toBe(1);
+	});
+});
+
+test('an error says by which number n8n calls the item, and names a row without a prompt', async () => {
+	const row = (sku: string, prompt: string) => ({ nothing: '', nested: {}, sku, prompt });
+	const rows = [row('A-1', 'a fox'), row('A-2', ''), row('A-3', 'an owl')];
+	const one = await bench.run('imageGeneration', { prompt: PROMPT }, rows);
+	expect(one.error?.description).toContain(
+		'It was item 2 ("sku: A-2"). n8n counts from 0: [item 1].',
+	);
+	const two = await bench.run('imageGeneration', { prompt: PROMPT }, [...rows, row('A-4', '')]);
+	expect(two.error?.message).toContain('2 items failed. Item 2 ("sku: A-2"): ');
+	expect(two.error?.description).toMatch(
+		/n8n counts from 0: \[item 1\]\.\nItem 2 \("sku: A-2"\): .*\nItem 4 \("sku: A-4"\): /,
+	);
+	expect(bench.gateway.paid).toBe(0);
 });

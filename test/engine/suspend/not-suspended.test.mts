@@ -49,7 +49,7 @@ const RETRY = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
 const PROMPTS = ['a fox', 'an owl'];
 const paid = () => bench.gateway.count('submit');
 
-/** Image Generation submits, Image Wait is given tasks: both are suspended. */
+/** Image submits, Image Wait is given tasks: both are suspended. */
 async function start(type: 'imageGeneration' | 'imageWait', settings: Settings) {
 	const isWait = type === 'imageWait';
 	const ids = isWait ? await bench.submit(...PROMPTS) : [];

@@ -77,7 +77,7 @@ test.each([
 			field: `picture${index}`,
 		}));
 		// Expressions are evaluated before the suspension: inside there is nothing to evaluate them on.
-		const json = workflow({ maxWait: 900, binaryPropertyName: '={{ $json.field }}' });
+		const json = workflow({ maxWait: 900, options: { binaryPropertyName: '={{ $json.field }}' } });
 		const { waiting, ...result } = await runToEnd(bench, json, items, mode);
 		expect(result.status).toBe('success');
 		const output = result.output('Done');

@@ -92,7 +92,8 @@ describe('submitted and waited for in one node', () => {
 		);
 		const summaries = summed.json('Done').map(({ summary }) => summary as IDataObject | undefined);
 		const { rateLimitedRequests, ...summary } = summaries[3]!;
-		const counts = { images: 4, tasks: 3, estimatedCost: 0.24, reusedItems: 0, failedItems: 1 };
+		const made = { images: 4, tasks: 3, estimatedCost: 0.24, unpricedImages: 0 };
+		const counts = { ...made, reusedItems: 0, failedItems: 1 };
 		expect([...summaries.slice(0, 3), summary, ...summaries.slice(4)]).toEqual([
 			...[undefined, undefined, undefined],
 			counts,

@@ -55,7 +55,7 @@ test('a failed item keeps what n8n knows an error by', async () => {
 	});
 });
 
-test('Image Generation: whatever fails says for which prompt', async () => {
+test('Image: whatever fails says for which prompt', async () => {
 	bench.gateway.setFaults([
 		{ call: 'submit', kind: 'status', status: 400, match: 'a hare' },
 		{ call: 'download', kind: 'status', status: 404, match: 'a fox' },

@@ -95,7 +95,7 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		/available to .*\(503\): No avail.*'Model'/,
 	],
 	['404 of OpenRouter', message, saying(404, NO_ENDPOINT), /available to .*\(404\): No endp/],
-	['404 of an edit', edit, at('/v1/images/edits', saying(404, 'no')), /another 'Edit Format'/],
+	['404 of an edit', edit, at('/v1/images/edits', saying(404, 'no')), /another 'Image API'/],
 	['415 of an edit', edit, saying(415, 'no'), /doesn't take this edit \(415\): no \| /],
 	['400 for a header', sync, saying(400, NO_HEADER), /\(400\): Either .*'Additional Headers'/],
 	['400 for a flag not set', sync, saying(400, NO_FLAG), /rejected the request \(400\)/],

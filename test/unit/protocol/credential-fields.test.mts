@@ -134,10 +134,10 @@ test('an untrusted certificate is accepted only if the user chose so, at the mod
 });
 
 test('a choice that there is not is the usual one', () => {
-	const given = fields(undefined, { asyncFlag: 'cookie', editFormat: ' json ', messageAuth: 7 });
+	const given = fields(undefined, { asyncFlag: 'cookie', imageApi: ' json ', messageAuth: 7 });
 	expect(readCredential(given)).toMatchObject({
 		asyncFlag: 'query',
-		editFormat: 'json',
+		imageApi: 'json',
 		messageAuth: 'xApiKey',
 	});
 });

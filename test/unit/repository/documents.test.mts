@@ -154,7 +154,14 @@ describe('the other papers', () => {
 				...shown,
 				...nodes.map(({ displayName }) => displayName.replace('Media Gateway ', '')),
 				...nodes.map(({ displayName }) => displayName),
-				...['Base URL', 'API Key', 'Media URL', 'Idempotency Header', 'Media Gateway API'],
+				...[
+					'Base URL',
+					'API Key',
+					'Currency',
+					'Media URL',
+					'Idempotency Header',
+					'Media Gateway API',
+				],
 				// Of n8n itself.
 				...['On Error', 'Retry On Fail'],
 			]);

@@ -6,6 +6,7 @@ const root = join(__dirname, '..', '..', '..');
 const folder = join(root, 'examples');
 const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
 const STICKY = 'n8n-nodes-base.stickyNote';
+const SAVE = 'Save the images here';
 
 interface Node {
 	id: string;
@@ -13,6 +14,7 @@ interface Node {
 	type: string;
 	position: [number, number];
 	onError?: string;
+	disabled?: boolean;
 	parameters: Record<string, unknown>;
 	credentials?: Record<string, { id: string | null; name: string }>;
 }
@@ -73,6 +75,40 @@ describe.each(files)('the example %s', (file) => {
 		expect(ends.filter((name) => !names.includes(name))).toEqual([]);
 		const loose = working.filter(({ name }) => !ends.includes(name));
 		expect(loose.map(({ name }) => name)).toEqual([]);
+	});
+
+	test('saves the images of every node that returns files', () => {
+		const targetsOf = (name: string) =>
+			(workflow.connections[name]?.main?.[0] ?? []).map(({ node }) => node);
+		const reached = (name: string, seen = new Set<string>()): Set<string> => {
+			for (const next of targetsOf(name)) if (!seen.has(next)) reached(next, seen.add(next));
+			return seen;
+		};
+		const node = (name: string) => working.find((one) => one.name === name);
+		const sources = ours.filter(({ type, parameters: { mode, download, options } }) => {
+			const isDry = (options as { dryRun?: boolean } | undefined)?.dryRun === true;
+			const returnsFiles = mode !== 'submit' && download !== false && !isDry;
+			return /\.image(Generation|Edit|Task|Wait)$/.test(type) && returnsFiles;
+		});
+		for (const { name } of sources) expect([name, ...reached(name)]).toContain(SAVE);
+		if (sources.length === 0) return;
+		expect(node(SAVE)).toMatchObject({
+			type: 'n8n-nodes-base.readWriteFile',
+			parameters: { operation: 'write', fileName: '=.n8n-files/{{ $binary.data.fileName }}' },
+		});
+		expect(node(SAVE)!.disabled).toBeUndefined();
+		expect(node('Save to Google Drive')).toMatchObject({ disabled: true });
+		const notes = workflow.nodes.filter(({ type }) => type === STICKY);
+		const texts = notes.map(({ parameters }) => String(parameters.content)).join();
+		expect(texts).toContain(`**${SAVE}** writes`);
+	});
+
+	test('says where no image is saved', () => {
+		const tools = ours.filter(({ type }) => /\.image(Generation|Edit)Tool$/.test(type));
+		expect([tools.length > 0, text.includes('**No image is saved**')]).toEqual([
+			tools.length > 0,
+			tools.length > 0 || file === 'image-api.json',
+		]);
 	});
 
 	test('holds no key and no address', () => {

@@ -51,6 +51,7 @@ test.each([
 		(text) => [text, 'ImageGeneration'],
 	),
 	...['picture', 'photo', 'illustration'].map((text) => [text, 'ImageGeneration']),
+	['media gateway', 'ImageGeneration'],
 	['edit image', 'ImageEdit'],
 	['describe image', 'Message'],
 	['wait for image', 'ImageWait'],

@@ -33,6 +33,8 @@ describe('progress without a terminal', () => {
 		progress.end();
 		jest.advanceTimersByTime(60_000);
 		expect(lines).toHaveLength(6);
+		progress.note('n8n is ready');
+		expect(lines.at(-1)).toBe('1 min 44 s  n8n is ready');
 	});
 });
 

@@ -97,5 +97,5 @@ test('a currency that is no name is left out', () => {
 test('sums are for each currency', () => {
 	const sums = sumOfBills([{ cost: 0.1 }, { cost: 0.2 }, {}, { cost: 1, costCurrency: 'EUR' }]);
 	expect(sums).toEqual([{ cost: 0.3 }, { cost: 1, costCurrency: 'EUR' }]);
-	expect(describeBills(sums)).toBe("0.3 in the gateway's unit and 1 EUR");
+	expect(describeBills(sums)).toBe('0.3 and 1 EUR');
 });

@@ -26,7 +26,7 @@ test.each<[string, IDataObject[][], object]>([
 	[
 		'all images of a request, of which none could be downloaded',
 		[[failed({ charged: 'yes', url: 'a', urls: ['a', 'b'] })]],
-		{ images: 2, tasks: 0, bills: [] },
+		{ images: 2, tasks: 0, bills: [], unpricedImages: 2 },
 	],
 	[
 		'two items of a task, of which one knows the price and the other the images and the bill',
@@ -57,7 +57,28 @@ test.each<[string, IDataObject[][], object]>([
 	[
 		'a failed item with the fields of its input',
 		[[{ ...IMAGE, ...failed({ charged: 'maybe' }) }]],
-		{ images: 0, tasks: 0, bills: [] },
+		{ images: 0, tasks: 0, bills: [], unpricedImages: 1 },
+	],
+	[
+		'two images without a price, a task and an unknown outcome without one, and a bill',
+		[
+			[IMAGE],
+			[
+				{ url: 'a', index: 0 },
+				{ url: 'b', index: 1 },
+			],
+			[TASK],
+			[failed({ charged: 'maybe', outcome: 'unknown' })],
+			[{ url: 'c', index: 0, cost: 1 }],
+			[failed({ charged: 'no' })],
+		],
+		{
+			images: 4,
+			tasks: 1,
+			estimatedCost: 0.04,
+			bills: [{ ...BILL, cost: 1.05 }],
+			unpricedImages: 4,
+		},
 	],
 	[
 		'details where n8n 1 has them',
@@ -70,5 +91,5 @@ test.each<[string, IDataObject[][], object]>([
 		},
 	],
 ])('%s', (_, items, expected) => {
-	expect(tally(...items)).toEqual(expected);
+	expect(tally(...items)).toEqual({ unpricedImages: 0, ...expected });
 });
