@@ -125,6 +125,14 @@ export class Budget {
 		const spent = this.due.reduce((sum, itemIndex) => sum + spentOn(itemIndex), 0);
 		const unspent = this.reserved - spent;
 		if (this.isSet && unspent !== 0) this.store(this.spent() - unspent);
+		this.due = [];
+		this.reserved = 0;
+	}
+
+	/** What is left of it, as the end of a line; empty without a limit. */
+	describeLeft(): string {
+		const left = rounded(Math.max(0, this.amount - this.spent()));
+		return this.isSet ? ` Remaining budget: ${left} of ${this.amount}.` : '';
 	}
 
 	private spent(): number {

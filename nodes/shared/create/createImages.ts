@@ -12,7 +12,7 @@ import { runItems, type Failure } from '../run/itemRunner';
 import { failedItems, isFailed } from '../errors/nodeErrors';
 import { addHints, currencyOf, openRun } from '../run/runContext';
 import { logUnreturned } from '../run/stoppedRun';
-import { finishRun, tellUser } from '../run/summary';
+import { describeRun, finishRun, tellUser } from '../run/summary';
 import { openProgress } from '../suspend/progress';
 import { readIsStored, suspend } from '../suspend/suspend';
 import { broughtPayment } from './broughtPayment';
@@ -107,9 +107,17 @@ async function outputOf(
 		return wait === undefined ? { done: { items: own } } : { wait };
 	});
 	const result = { items, open: [], counts, isDry: dryRun !== undefined };
+	const finished = isStored ? result : finishRun(context, result, addSummary, isInMemory);
+	if (run.isTool) {
+		budget.close(paymentLog.itemReport.estimateOf);
+		// The agent can tell it to the user.
+		const last = finished.items.flat().findLast((item) => !isFailed(item));
+		if (last && last.json.dryRun !== true)
+			last.json = { ...last.json, charge: describeRun(result) + budget.describeLeft() };
+	}
 	const output = isStored
 		? await suspend(context, entries, counts, paymentLog.itemReport)
-		: [finishRun(context, result, addSummary, isInMemory).items.flat()];
+		: [finished.items.flat()];
 	// Where n8n can't suspend the execution, open tasks come out as failed items.
 	const isFailedAsWhole = isStored && output.flat().some(isFailed);
 	paymentLog.itemReport.markReturned(isFailedAsWhole ? new Set(items.keys()) : failedItems(items));

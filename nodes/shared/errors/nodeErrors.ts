@@ -173,7 +173,6 @@ function describePaid(paid: UnreturnedPayment[], recoveryAdvice: string): string
 		unclear === 0
 			? ''
 			: `${counted(unclear, 'request')} may have been charged, and a retry sends ${unclear === 1 ? 'it' : 'them'} again: check the usage log in the gateway's console first.`,
-		"See 'Error details' below.",
 	];
 	return texts
 		.map((text) => text.trim())
@@ -234,12 +233,13 @@ export function nodeError(
 	// The editor shows it beside the node's name.
 	const number = isOneOfMany ? `n8n counts from 0: [item ${itemIndex}].` : '';
 	const texts = [
+		describePaid(paid, itemReport?.recoveryAdvice ?? ''),
 		`${description} ${who}${number}`.trim(),
 		...some,
 		...more,
-		describePaid(paid, itemReport?.recoveryAdvice ?? ''),
 	];
-	const advice = texts.filter((text) => text !== '').join('\n');
+	const below = paid.length === 0 ? '' : " See 'Error details' below.";
+	const advice = texts.filter((text) => text !== '').join('\n') + below;
 	// The editor renders the description as HTML, in which a line break is a space, and part of an
 	// address may be read as a character. Logs and workflows get the plain text.
 	const html = escapeHtml(advice).replaceAll('%%', '&#37;&#37;').replaceAll('\n', '<br>');

@@ -51,6 +51,8 @@ export const OUTPUT_FIELDS: Record<string, OutputField> = {
 	details: { type: 'object', from: 'error' },
 	charged: { type: 'string', from: 'error' },
 	response: { type: 'object', from: 'task', nodes: TASK },
+	// Only for an agent.
+	charge: { type: 'string', from: 'option', isCopied: true },
 	summary: { type: 'object', from: 'option' },
 	dryRun: { type: 'boolean', from: 'option' },
 	verdict: { type: 'string', from: 'option' },

@@ -2,11 +2,14 @@
  * OpenRouter's Image API, which NanoGPT has as well: lists, prices and responses as their documentation
  * has them, and the embedded gateway as one of that kind.
  */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { openPanel } from '../../../harness/engine/editor-calls.mjs';
 import { startGateway } from '../../../simulator/gateway.mjs';
 import { opened } from '../opened.mjs';
 import { errorOf, filesNode, openTap, runChain, type Given } from '../one-node.mjs';
-import { byName, deadAddress, hostFor, NODE, serve, TINY_PNG } from '../workbench.mjs';
+import { byName, deadAddress, hostFor, NODE, sendJson, TINY_PNG } from '../workbench.mjs';
 
 const SEEDREAM = 'bytedance-seed/seedream-4.5';
 const ENDPOINTS = `/api/v1/images/models/${SEEDREAM}/endpoints`;
@@ -88,18 +91,23 @@ interface Asked {
 /** A gateway of this kind. */
 async function openRouter({ models, pricing, answer }: RouterOptions = {}) {
 	const asked: Asked[] = [];
-	const { url } = await serve((request, reply) => {
-		const chunks: Buffer[] = [];
-		request.on('data', (chunk: Buffer) => chunks.push(chunk));
-		request.on('end', () => {
-			const text = Buffer.concat(chunks).toString();
-			const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
-			asked.push({ path: request.url!, key: request.headers.authorization, body });
-			const [status, sent] = respond(request.url!);
-			reply.writeHead(status, { 'content-type': 'application/json' });
-			reply.end(JSON.stringify(sent));
-		});
+	const server = createServer((request, reply) => {
+		void json(request)
+			.catch(() => ({}))
+			.then((sent) => {
+				const body = sent as Record<string, unknown>;
+				asked.push({ path: request.url!, key: request.headers.authorization, body });
+				const [status, answered] = respond(request.url!);
+				sendJson(reply, answered, status);
+			});
 	});
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	const close = async () => {
+		server.closeAllConnections();
+		await new Promise((resolve) => server.close(resolve));
+	};
+	await opened(Promise.resolve({ close }));
 	function respond(path: string): [number, unknown] {
 		if (path === '/api/v1/images') return [answer?.status ?? 200, answer?.body ?? response];
 		if (path === '/api/v1/images/models' && models !== null) {
@@ -171,7 +179,7 @@ describe('requests', () => {
 
 	test.each([
 		['of a listed model', SEEDREAM, 15, /15; allowed: at most 14/],
-		['of any other', 'unlisted', 17, /names 17 images, and a request takes at most 16 \[item 1\]/],
+		['of any other', 'unlisted', 17, /names 17 images, and a request takes at most 16/],
 	])('too many images %s are an error before anything is sent', async (_, model, count, says) => {
 		const router = await openRouter();
 		const images = Array.from({ length: count }, (__, index) => `https://a.example.com/${index}`);
@@ -187,6 +195,7 @@ describe('requests', () => {
 			),
 		);
 		expect(error.message).toMatch(says);
+		expect(error.context).toMatchObject({ itemIndex: 1 });
 		expect(router.paid()).toEqual([]);
 	});
 
@@ -211,8 +220,8 @@ describe('requests', () => {
 	test.each([
 		[400, 'resolution and size conflict', /\(400\).*resolution and size conflict/, 'no'],
 		[402, 'Insufficient credits', /Insufficient quota \(402\): Insufficient credits/, 'no'],
-		[524, 'Edge network timeout', /outcome is unknown.*\(524\)/, 'maybe'],
-		[529, 'Provider overloaded', /outcome is unknown.*\(529\)/, 'maybe'],
+		[524, 'Edge network timeout', /outcome is unknown.* 524 /, 'maybe'],
+		[529, 'Provider overloaded', /outcome is unknown.* 529 /, 'maybe'],
 	])(
 		'%d is told in the words of the gateway, and nothing is sent twice',
 		async (status, message, says, charged) => {
@@ -250,7 +259,8 @@ describe('requests', () => {
 
 	test('a gateway without it names the setting, too', async () => {
 		const tap = await opened(openTap(undefined, () => 404));
-		const host = await hostFor({ baseUrl: tap.url, imageApi: 'openRouter' });
+		const credential = { baseUrl: tap.url, imageApi: 'openRouter' };
+		const host = await hostFor(credential, { extraNodeTypes: filesNode });
 		const parameters = { model: byName('m'), prompt: 'a', mode: 'sync' };
 		const error = errorOf(await runChain(host, [{}], [{ type: 'imageGeneration', parameters }]));
 		expect(error.description).toMatch(/another 'Image API'/);

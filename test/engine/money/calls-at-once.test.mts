@@ -123,6 +123,15 @@ test('calls without input are told apart by their requests', async () => {
 	expect(bench.gateway.paidByPrompt).toEqual({ 'a fox': 1, 'an owl': 1 });
 });
 
+test('an answer has the cost of its call and the remaining budget in one line', async () => {
+	const { answers } = await ask(['a fox'], 'sync', {}, { budget: 1 });
+	expect(answers[0]).toContain(
+		'"charge":"1 image; estimated cost 0.04. Remaining budget: 0.96 of 1."',
+	);
+	const unlimited = await ask(['an owl'], 'sync');
+	expect(unlimited.answers[0]).toContain('"charge":"1 image; estimated cost 0.04."');
+});
+
 test('what one call is sending counts toward the budget of the others', async () => {
 	const { answers } = await ask([...DIFFERENT, ...EQUAL], 'sync', {}, { budget: 0.08 });
 	const refused = answers.filter((answer) => /exceeds the remaining budget/.test(answer));

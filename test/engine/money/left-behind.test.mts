@@ -55,7 +55,7 @@ describe('one refused prompt in a batch', () => {
 		const stored = { error: JSON.parse(JSON.stringify((await fail()).error)) };
 		const { message, description, messages, context, details } = errorOf(stored);
 		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
-		const [advice, paid, ...others] = description.split('\n');
+		const [paid, advice, ...others] = description.split('\n');
 		expect(advice).toMatch(/^Check the model/);
 		expect(paid).toMatch(
 			/^3 paid requests are recorded with this execution\. Correct what failed in this node \(a retry gets the same input items\), save, and/,
