@@ -9,7 +9,7 @@ const STATUS_GROUPS = {
 	unsuccessful: ['failed', 'cancelled'],
 } as const;
 
-/** Spellings of other gateways (docs/gateways.md). */
+/** Spellings of other gateways. */
 const OTHER_SPELLINGS: Record<keyof typeof STATUS_GROUPS, readonly string[]> = {
 	waiting: ['submitted', 'not_start', 'accepted', 'created', 'in_queue', 'scheduled', 'waiting'],
 	working: ['generating', 'starting'],

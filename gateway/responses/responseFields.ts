@@ -24,7 +24,7 @@ export const inAllSpellings = <T extends Record<string, readonly string[]>>(tabl
 /**
  * Where a response has what: one table for the responses to submits and to polls. Each list is read
  * in order, the most reliable name first: the protocol's own (docs/protocol.md), then those of other
- * gateways (docs/gateways.md).
+ * gateways.
  */
 // prettier-ignore
 const FIELDS = inAllSpellings({
