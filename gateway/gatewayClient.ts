@@ -5,7 +5,7 @@ import { downloadImage, type ImageSource, type StoreImage } from './imageDownloa
 import { UNRECORDED, type Journal } from './journal';
 import { ModelLists } from './models/modelLists';
 import { openLimiter } from './pace/sharedRates';
-import { Client } from './pace/client';
+import { Client, type ClientOptions } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { pay } from './pay';
@@ -21,7 +21,7 @@ import { readPaidResponse, type Receipt } from './responses/paidResponse';
 import { withFullAddresses, type Task, type TaskState } from './responses/task';
 import { getTaskStatus } from './wait/getTaskStatus';
 import { TasksOfRun } from './wait/taskQueries';
-import { TaskWaiter, type TaskEnd, type WaitFor } from './wait/taskWaiter';
+import { TaskWaiter, type TaskEnd, type Wait } from './wait/taskWaiter';
 import type { WaitContext } from './wait/pollTask';
 import { attemptLine } from './wire/attemptLine';
 import {
@@ -34,7 +34,7 @@ import {
 import type { Transport } from './wire/transport';
 
 /** What a gateway's client needs from whoever uses it. */
-export interface Ports<Key> {
+export interface Ports<Key> extends Pick<ClientOptions, 'onRateLimited'> {
 	transport: Transport;
 	/** Whether the transport adds the key to the requests that carry it; by default the client does. */
 	addsKey?: boolean;
@@ -50,11 +50,6 @@ export interface Ports<Key> {
 	onProgress?: (message: string) => void;
 	/** Filled with what a person should know once the run is over. */
 	hints?: Set<string>;
-	/**
-	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
-	 * check that was refused for it.
-	 */
-	onRateLimited?: () => void;
 	/** Gets a line for a log about each attempt to send a request: never the key, a query or a body. */
 	log?: (line: string) => void;
 	/** False for a client that only reads the public model list. */
@@ -249,13 +244,13 @@ export class Gateway<Key = undefined> {
 	 *
 	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
 	 */
-	async waitFor<W extends WaitFor>(wait: W, { once = false } = {}): Promise<TaskEnd<W>> {
+	async waitFor<W extends Wait>(wait: W, options?: { once?: boolean }): Promise<TaskEnd<W>> {
 		const failed = failedAtOnce(wait.task);
 		if (failed !== undefined && wait.task.reason !== undefined) {
 			throw leavingError(failed, this.account) as Error;
 		}
 		const waiting = this.taskWaiter()
-			.wait(wait, once)
+			.wait(wait, options)
 			.catch((error: unknown) => {
 				// It was called failed, without a reason, and its gateway doesn't keep it.
 				throw failed !== undefined && hasCode(error, 'taskLost') ? failed : (error as Error);

@@ -86,9 +86,8 @@ export async function downloadImage<T extends object>(
 		});
 	}
 	const plan = { ...planDownload(address, isInput), item: image.item };
-	const { outcome, attempts } = await context.client.request(plan, {
-		sendOnce: createDownloader(context, { ...image, url: address }, store),
-	});
+	const sendOnce = createDownloader(context, { ...image, url: address }, store);
+	const { outcome, attempts } = await context.client.request(plan, sendOnce);
 	if (isGood(outcome)) return outcome.json as T;
 	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;
 	const rest = isInput

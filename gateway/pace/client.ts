@@ -11,7 +11,7 @@ import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolic
 import type { StartedRequest } from './sharedRate';
 import { SharedRefusals } from './sharedRefusals';
 
-interface ClientOptions {
+export interface ClientOptions {
 	/** Sends a plan once, unless a request brings a sender of its own. */
 	sendOnce: SendOnce;
 	limiter: RateLimiter;
@@ -59,11 +59,6 @@ const tooLate = (error: unknown): TooLateInQueue => {
 	throw error as Error;
 };
 
-interface RequestOptions {
-	/** The sender of this request's attempts. */
-	sendOnce?: SendOnce;
-}
-
 /** Sends plans through the rate limiter, and repeats them where the retry rules allow it. */
 export class Client {
 	private readonly refusals = new SharedRefusals();
@@ -88,8 +83,8 @@ export class Client {
 	}
 
 	/** Sends a free plan as often as the retry rules allow (`decideRetry`), until a response is good. */
-	async request(plan: FreePlan, options: RequestOptions = {}): Promise<Sent> {
-		return await this.requestWithRetries(plan, options.sendOnce);
+	async request(plan: FreePlan, sendOnce?: SendOnce): Promise<Sent> {
+		return await this.requestWithRetries(plan, sendOnce);
 	}
 
 	/**

@@ -1,10 +1,8 @@
 import { submitTime, forNextWait, type PollHistory } from './pollHistory';
-import { JITTER, SHORTEST_PAUSE_MS } from './pollTimes';
-import { LONGEST_POLL_MS, Poller, type PollerOptions, type Seen } from './poller';
+import { Poller, type PollerOptions, type Seen } from './poller';
 import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
 import { GatewayError } from '../protocol/gatewayError';
-import { CanceledInQueue } from '../pace/rateLimiter';
 import { isFinished } from '../protocol/status';
 import { TasksOfRun } from './taskQueries';
 import {
@@ -18,7 +16,7 @@ import {
 } from './pollTask';
 
 /** A wait for a task. A plain value, which can be stored and continued later. */
-export interface WaitFor {
+export interface Wait {
 	task: Task;
 	/** The time limit of the whole wait, in milliseconds. */
 	maxWaitMs: number;
@@ -29,14 +27,14 @@ export interface WaitFor {
 }
 
 /** A task that has finished with images. */
-export interface FinishedTask<W extends WaitFor> {
+export interface FinishedTask<W extends Wait> {
 	kind: 'finished';
 	wait: W;
 	state: TaskState;
 }
 
 /** A task that is still open. */
-interface OpenTask<W extends WaitFor> {
+interface OpenTask<W extends Wait> {
 	kind: 'open';
 	/** The wait with the task's last status, to be continued. */
 	wait: W;
@@ -47,13 +45,7 @@ interface OpenTask<W extends WaitFor> {
 }
 
 /** How a wait ended, for now. */
-export type TaskEnd<W extends WaitFor> = FinishedTask<W> | OpenTask<W>;
-
-/**
- * How long a check goes on without a result for any of its tasks, in milliseconds: a little longer
- * than a poll may take.
- */
-const STALLED_MS = 35_000;
+export type TaskEnd<W extends Wait> = FinishedTask<W> | OpenTask<W>;
 
 /** How often a person who watches is told that status checks fail. */
 const TOLD_EVERY_MS = 10_000;
@@ -70,12 +62,6 @@ export class TaskWaiter {
 	private toldAt = -Infinity;
 
 	private readonly poller: Poller;
-
-	/** When a check last got a result about a task, by the clock of the run. */
-	private resultAt?: number;
-
-	/** Resolves once the checks get no results any more. */
-	private stalled?: Promise<undefined>;
 
 	/**
 	 * @param pace what the pauses between two polls of a task follow from
@@ -97,13 +83,13 @@ export class TaskWaiter {
 	 *
 	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
 	 */
-	async wait<W extends WaitFor>(wait: W, once: boolean): Promise<TaskEnd<W>> {
+	async wait<W extends Wait>(wait: W, { once = false } = {}): Promise<TaskEnd<W>> {
 		const leftMs = wait.deadlineAt - Date.now();
 		const shared = `${taskKey(wait.task)} ${wait.maxWaitMs}`;
 		const start = async () => {
 			const task = this.polledTask(wait);
 			const seen = await (once
-				? this.pollUntilResult(task)
+				? this.poller.waitForResult(task)
 				: this.poller.wait(task, Math.max(1000, leftMs), ageOf(wait.task)));
 			return { task, seen };
 		};
@@ -122,7 +108,7 @@ export class TaskWaiter {
 	 * @param isLast whether a task that is open has passed its deadline
 	 * @throws GatewayError with the ID of the task, if it has failed
 	 */
-	private endOf<W extends WaitFor>(
+	private endOf<W extends Wait>(
 		wait: W,
 		task: PolledTask,
 		seen: Seen,
@@ -143,7 +129,7 @@ export class TaskWaiter {
 	}
 
 	/** The task of a wait, with what earlier polls have shown, on the clock of the run. */
-	private polledTask({ task: submitted, ...wait }: WaitFor): PolledTask {
+	private polledTask({ task: submitted, ...wait }: Wait): PolledTask {
 		const { clock } = this.context;
 		const { taskId, taskType, statusUrl, sent } = submitted;
 		this.tasks.add(submitted);
@@ -152,48 +138,6 @@ export class TaskWaiter {
 		const submittedAtMs = submitTime(clock.now(), ageOf(submitted), waitedMs);
 		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
 		return { taskId, taskType, statusUrl, sent, submittedAtMs, ...history };
-	}
-
-	/** Polls a task until a poll gets a result about it, or none of these polls gets one any more. */
-	private async pollUntilResult(task: PolledTask): Promise<Seen> {
-		this.resultAt ??= this.context.clock.now();
-		const stalled = (this.stalled ??= this.untilStalled());
-		return (await Promise.race([this.pollWhileRefused(task), stalled])) ?? {};
-	}
-
-	private async pollWhileRefused(task: PolledTask): Promise<Seen> {
-		const { clock } = this.context;
-		const timeLeftMs = (): number => (this.isStalled() ? 0 : LONGEST_POLL_MS);
-		while (!this.isStalled()) {
-			const result = await this.pollOnce(task, timeLeftMs).catch((reason: unknown) => {
-				if (reason instanceof CanceledInQueue) return undefined;
-				this.resultAt = clock.now();
-				throw reason as Error;
-			});
-			if (result === undefined) break;
-			const isRefused = result.kind === 'transient' && result.rateLimited === true;
-			if (!isRefused) {
-				this.resultAt = clock.now();
-				return result.kind === 'state' ? { state: result.state } : { error: result.error };
-			}
-			const pauseMs = SHORTEST_PAUSE_MS * (1 + JITTER * clock.random());
-			await clock.sleep(Math.max(result.pauseMs ?? 0, pauseMs));
-		}
-		return {};
-	}
-
-	private isStalled(): boolean {
-		return this.context.clock.now() - (this.resultAt ?? 0) >= STALLED_MS;
-	}
-
-	private async untilStalled(): Promise<undefined> {
-		const { clock } = this.context;
-		while (!this.isStalled()) {
-			const leftMs = (this.resultAt ?? 0) + STALLED_MS - clock.now();
-			// Rejected at the end of the run, when nothing waits for it.
-			await clock.sleep(leftMs).catch(() => (this.resultAt = -Infinity));
-		}
-		return undefined;
 	}
 
 	/** @throws GatewayError with the ID of the task, if another poll would not change it */
@@ -213,7 +157,7 @@ export class TaskWaiter {
 	}
 }
 
-function openTask<W extends WaitFor>(
+function openTask<W extends Wait>(
 	wait: W,
 	{ taskType, statusUrl }: PolledTask,
 	{ state, error }: Seen,
