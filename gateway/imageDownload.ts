@@ -40,6 +40,8 @@ export interface ImageSource {
 	item?: number;
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
 	isInput?: boolean;
+	/** Ends this download alone. */
+	signal?: AbortSignal;
 }
 
 /** The longest download of a source image: all items wait for it before anything is sent. */
@@ -85,7 +87,7 @@ export async function downloadImage<T extends object>(
 			url: quote(url),
 		});
 	}
-	const plan = { ...planDownload(address, isInput), item: image.item };
+	const plan = { ...planDownload(address, isInput), item: image.item, signal: image.signal };
 	const sendOnce = createDownloader(context, { ...image, url: address }, store);
 	const { outcome, attempts } = await context.client.request(plan, sendOnce);
 	if (isGood(outcome)) return outcome.json as T;

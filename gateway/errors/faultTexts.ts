@@ -77,6 +77,7 @@ const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 		'the request timed out',
 		"Try again later, or increase 'Timeout' in the node's options.",
 	],
+	ended: ['the call was ended before the response arrived', LATER],
 	tooSlow: ["{name} didn't send all of it in time", LATER],
 	notAnImage: ['{name} returned no image'],
 	tooLarge: ['the response is too large', 'Check that the address belongs to a media gateway.'],

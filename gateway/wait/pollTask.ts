@@ -52,7 +52,10 @@ export interface WaitContext {
 /**
  * A task that is polled, and what earlier polls have shown; its type is filled in once it is known.
  */
-export interface PolledTask extends Task, PollHistory {}
+export interface PolledTask extends Task, PollHistory {
+	/** Ends its wait alone. */
+	signal?: AbortSignal;
+}
 
 /** The result of a poll after which the task is polled again, unless it has finished. */
 export type OpenResult =

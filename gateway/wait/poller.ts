@@ -5,6 +5,7 @@ import type { TaskState } from '../responses/task';
 import type { OpenResult, PolledTask } from './pollTask';
 import { JITTER, pauseOf, SHORTEST_PAUSE_MS, TOGETHER_MS } from './pollTimes';
 import { CanceledInQueue } from '../pace/rateLimiter';
+import { orEnded } from '../wire/inFlight';
 
 /** What the polls of a task have shown; nothing if none got a result. */
 export interface Seen {
@@ -99,8 +100,8 @@ export class Poller {
 	}
 
 	/**
-	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects
-	 * when the run is stopped, and with a GatewayError that another poll would not change.
+	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects when
+	 * the run is stopped, by the task's signal, and with a GatewayError that another poll would not change.
 	 *
 	 * A response in progress at the deadline is waited for a moment longer. A task that got no result
 	 * because its polls waited for the rate limiter is polled once more, within half a minute.
@@ -144,7 +145,9 @@ export class Poller {
 			// Not the result of the race, which the timer would keep in memory for a minute.
 			let end: Seen | undefined;
 			const polling = this.pollUntilEnd(wait, firstAt).then((found) => void (end = found));
-			await Promise.race([polling, late]);
+			const ended = Promise.race([polling, late]);
+			const { signal } = wait.task;
+			await new Promise(orEnded<void>(signal, (...settle) => void ended.then(...settle)));
 			return end ?? seenIn(wait);
 		} finally {
 			wait.isOver = true;

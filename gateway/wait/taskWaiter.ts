@@ -26,6 +26,14 @@ export interface Wait {
 	history?: PollHistory;
 }
 
+/** How to wait for a task. */
+export interface HowToWait {
+	/** Only until a poll gets a result about it, for a wait that is continued later. */
+	once?: boolean;
+	/** Ends this wait alone. */
+	signal?: AbortSignal;
+}
+
 /** A task that has finished with images. */
 export interface FinishedTask<W extends Wait> {
 	kind: 'finished';
@@ -56,7 +64,7 @@ const TOLD_EVERY_MS = 10_000;
  */
 export class TaskWaiter {
 	/** The waits in progress, which items with the same task and the same limits share. */
-	private readonly waiting = new Map<string, Promise<{ task: PolledTask; seen: Seen }>>();
+	private readonly waiting = new Map<string | symbol, Promise<{ task: PolledTask; seen: Seen }>>();
 
 	/** When a person was last told of a failed status check, by the clock of the run. */
 	private toldAt = -Infinity;
@@ -77,17 +85,20 @@ export class TaskWaiter {
 	}
 
 	/**
-	 * Waits for a task until its deadline. `once`: until a poll gets a result about it, for a wait that is
-	 * continued later. The tasks that are polled so together are polled as long as there are results; one
+	 * Waits for a task until its deadline, or once until a poll gets a result about it. The tasks that are polled so together are polled as long as there are results; one
 	 * whose deadline is over is polled as well, and then counts as still open.
 	 *
 	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
 	 */
-	async wait<W extends Wait>(wait: W, { once = false } = {}): Promise<TaskEnd<W>> {
+	async wait<W extends Wait>(
+		wait: W,
+		{ once = false, signal }: HowToWait = {},
+	): Promise<TaskEnd<W>> {
 		const leftMs = wait.deadlineAt - Date.now();
-		const shared = `${taskKey(wait.task)} ${wait.maxWaitMs}`;
+		// What a signal ends is nobody else's.
+		const shared = signal ? Symbol() : `${taskKey(wait.task)} ${wait.maxWaitMs}`;
 		const start = async () => {
-			const task = this.polledTask(wait);
+			const task = { ...this.polledTask(wait), signal };
 			const seen = await (once
 				? this.poller.waitForResult(task)
 				: this.poller.wait(task, Math.max(1000, leftMs), ageOf(wait.task)));
@@ -144,7 +155,8 @@ export class TaskWaiter {
 	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<OpenResult> {
 		const { client, clock, limits, onProgress } = this.context;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
-		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
+		const send: SendQuery = async (plan) =>
+			await client.attempt({ ...plan, signal: task.signal }, timeoutMs);
 		const result = await pollTask(this.context, task, this.tasks, send);
 		if (result.kind === 'final') throw aboutTask(result.error, task.taskId);
 		if (result.kind === 'transient' && clock.now() - this.toldAt >= TOLD_EVERY_MS) {
