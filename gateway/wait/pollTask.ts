@@ -304,7 +304,7 @@ function noSuchTask(
 		: '';
 	const problem: Problem = {
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
-		description: `The gateway no longer has the task, or another account submitted it: then use its credential. It isn't at ${paths}.${foreign}`,
+		description: `The gateway no longer has the task, or another account submitted it: then use its key. It isn't at ${paths}.${foreign}`,
 		httpCode: 404,
 		taskId,
 		taskType,

@@ -246,7 +246,7 @@ describe('an edit as JSON', () => {
 				description: expect.stringMatching(
 					edits === 'json'
 						? /'Edit Format' under 'Gateway Settings'/
-						: /'Edit Format' .*led to http:\S+\/api\/v3\/images\/edits/,
+						: /led to http:\S+\/api\/v3\/images\/edits.* See 'Edit Format'/,
 				),
 			});
 			expect(JSON.stringify(errorOf(wrong))).not.toContain(secret);
