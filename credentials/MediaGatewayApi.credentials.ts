@@ -286,7 +286,7 @@ function readAccount(fields: ICredentialDataDecryptedObject): Account {
 	} catch (error) {
 		if (!(error instanceof GatewayError)) throw error as Error;
 		const { message, description } = error.problem;
-		throw new OperationalError(`${message}. ${description}`);
+		throw new OperationalError(`Media Gateway credential: ${message}. ${description}`);
 	}
 }
 

@@ -5,10 +5,11 @@ import { KEY_IN_OWN_HEADER } from './protocol/auth';
 import { Requests } from './wire/inFlight';
 import { createSendOnce, LARGEST_RESPONSE_BYTES } from './wire/sendOnce';
 import type { Transport } from './wire/transport';
-import { asText, credentialProblem, readCredential } from './protocol/credential';
+import { credentialProblem, readCredential } from './protocol/credential';
 import { errorFor } from './errors/errorMessages';
 import { planModelNames, readModelNames } from './models/modelNames';
 import { holdsModels, planModelList } from './models/models';
+import type { Problem } from './protocol/gatewayError';
 import { isGood, type Outcome } from './protocol/outcome';
 import { planTaskQuery, planUrl, type FreePlan } from './protocol/requestPlan';
 
@@ -35,7 +36,7 @@ const TIMEOUT_MS = 15_000;
  */
 export async function probeSettings(settings: JsonObject, transport: Transport): Promise<Verdict> {
 	const problem = credentialProblem(readCredential(settings));
-	if (problem !== undefined) return { problem: asText(problem) };
+	if (problem !== undefined) return { problem };
 	const account = accountOf(settings);
 	const { base, media } = account;
 	const limits = { timeoutMs: TIMEOUT_MS, maxResponseBytes: LARGEST_RESPONSE_BYTES };
@@ -58,7 +59,7 @@ export async function probeSettings(settings: JsonObject, transport: Transport):
 }
 
 /** What a test has shown. */
-type Verdict = { good: string } | { problem: string };
+type Verdict = { good: string } | { problem: Problem };
 
 const ACCEPTED: Verdict = { good: 'The gateway accepts the API key' };
 // Some gateways list their models to anybody.
@@ -92,7 +93,7 @@ async function probeKey(
 
 /** What went wrong, in the words of all errors. */
 const problemOf = (plan: FreePlan, outcome: Outcome): Verdict => ({
-	problem: asText(errorFor(plan, outcome).problem),
+	problem: errorFor(plan, outcome).problem,
 });
 
 const isRefused = (outcome: Outcome): boolean =>

@@ -1,11 +1,11 @@
 import { createDigest } from '../util/digest';
-import { withoutUndefined, type JsonObject } from '../util/json';
+import { isJsonObject, withoutUndefined, type JsonObject } from '../util/json';
 import { failedAtOnce } from './errors/taskErrors';
 import { downloadImage, type ImageSource, type StoreImage } from './imageDownload';
 import { UNRECORDED, type Journal } from './journal';
 import { ModelLists } from './models/modelLists';
 import { openLimiter } from './pace/sharedRates';
-import { Client } from './pace/client';
+import { Client, type ClientOptions } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { pay } from './pay';
@@ -21,7 +21,7 @@ import { readPaidResponse, type Receipt } from './responses/paidResponse';
 import { withFullAddresses, type Task, type TaskState } from './responses/task';
 import { getTaskStatus } from './wait/getTaskStatus';
 import { TasksOfRun } from './wait/taskQueries';
-import { TaskWaiter, type TaskEnd, type WaitFor } from './wait/taskWaiter';
+import { TaskWaiter, type HowToWait, type TaskEnd, type Wait } from './wait/taskWaiter';
 import type { WaitContext } from './wait/pollTask';
 import { attemptLine } from './wire/attemptLine';
 import {
@@ -34,7 +34,7 @@ import {
 import type { Transport } from './wire/transport';
 
 /** What a gateway's client needs from whoever uses it. */
-export interface Ports<Key> {
+export interface Ports<Key> extends Pick<ClientOptions, 'onRateLimited'> {
 	transport: Transport;
 	/** Whether the transport adds the key to the requests that carry it; by default the client does. */
 	addsKey?: boolean;
@@ -50,18 +50,18 @@ export interface Ports<Key> {
 	onProgress?: (message: string) => void;
 	/** Filled with what a person should know once the run is over. */
 	hints?: Set<string>;
-	/**
-	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
-	 * check that was refused for it.
-	 */
-	onRateLimited?: () => void;
 	/** Gets a line for a log about each attempt to send a request: never the key, a query or a body. */
 	log?: (line: string) => void;
 	/** False for a client that only reads the public model list. */
 	needsKey?: boolean;
 }
 
-interface GenerateOptions<Key> {
+/** What ends one call alone, in place of the whole run. */
+interface OneCall {
+	signal?: AbortSignal;
+}
+
+interface GenerateOptions<Key> extends OneCall {
 	asynchronous?: boolean;
 	key: Key;
 }
@@ -133,7 +133,7 @@ export class Gateway<Key = undefined> {
 		const clock = (this.clock = new StoppableClock(ports.sleep));
 		const { limits } = this;
 		const limiter = (this.limiter = openLimiter(account, limits, clock, needsKey));
-		this.sendOnce = this.createSendOnce({});
+		this.sendOnce = this.createSendOnce();
 		const wallClock = (): number => Date.now();
 		const { sendOnce } = this;
 		const gatewayUrl = account.baseUrl;
@@ -165,9 +165,9 @@ export class Gateway<Key = undefined> {
 	 *
 	 * @throws GatewayError, with the code `outcomeUnknown` if it may have been charged
 	 */
-	async pay(order: Order, key: Key): Promise<Receipt> {
+	async pay(order: Order, key: Key, { signal }: OneCall = {}): Promise<Receipt> {
 		const read = (response: GoodResponse) => this.readReceipt(order, response);
-		return await this.payFor(order.plan, read, { journal: this.journal, key });
+		return await this.payFor({ ...order.plan, signal }, read, { journal: this.journal, key });
 	}
 
 	/** Reads what was paid for by an order; undefined if its response contains nothing usable. */
@@ -190,8 +190,8 @@ export class Gateway<Key = undefined> {
 	 * @throws GatewayError as `pay`
 	 */
 	async generate(request: ImageRequest, ...how: HowToGenerate<Key>): Promise<Receipt> {
-		const [{ key, asynchronous } = {}]: Array<Partial<GenerateOptions<Key>> | undefined> = how;
-		return await this.pay(this.order('generation', request, { asynchronous }), key as Key);
+		const [{ key, ...options } = {}]: Array<Partial<GenerateOptions<Key>> | undefined> = how;
+		return await this.pay(this.order('generation', request, options), key as Key, options);
 	}
 
 	/**
@@ -200,25 +200,23 @@ export class Gateway<Key = undefined> {
 	 *
 	 * @param read reads what was paid for; undefined if a response contains nothing usable
 	 * @param entry the journal, and what it knows the payment by
-	 * @param own requests to end apart from the run's, and another way to read responses
+	 * @param own another way to read responses
 	 * @throws as `pay`
 	 */
 	async payFor<K, R>(
 		plan: PaidPlan,
 		read: (response: GoodResponse) => R | undefined,
 		{ journal, key }: { journal: Journal<K, R>; key: K },
-		own: SendOnceOverrides = {},
+		own?: SendOnceOverrides,
 	): Promise<R> {
-		const { requests = this.requests } = own;
-		const { client } = this;
+		const { client, requests } = this;
 		const { idempotencyHeader, withoutKey } = this.account;
 		const sendOnce = this.createSendOnce(own);
 		const sender = { client, requests, sendOnce, idempotencyHeader, withoutKey };
 		// Each may become a task that waits, and the number of tasks affects the pauses.
 		this.paying += 1;
-		return await pay(sender, journal, key, plan, read).finally(() => {
-			this.paying -= 1;
-		});
+		const paying = pay(sender, journal, key, plan, read).finally(() => void (this.paying -= 1));
+		return await this.leaving(paying);
 	}
 
 	/**
@@ -236,31 +234,28 @@ export class Gateway<Key = undefined> {
 	 * @param maxWaitMs milliseconds
 	 * @throws GatewayError with the task's ID, if it has failed or is still open then
 	 */
-	async wait(task: Task, maxWaitMs = MAX_WAIT_MS): Promise<TaskState> {
+	async wait(task: Task, maxWaitMs = MAX_WAIT_MS, call: OneCall = {}): Promise<TaskState> {
 		const deadlineAt = Date.now() + maxWaitMs;
-		const end = await this.waitFor({ task, maxWaitMs, deadlineAt });
+		const end = await this.waitFor({ task, maxWaitMs, deadlineAt }, call);
 		if (end.kind === 'finished') return end.state;
 		throw end.error as GatewayError;
 	}
 
 	/**
-	 * Waits for a task, and gives back the wait with its end. `once`: only until a poll gets a result about
-	 * it, for a wait that is continued later. A task whose deadline is over counts as still open then.
+	 * Waits for a task, and gives back the wait with its end. A task whose deadline is over once it was polled
+	 * counts as still open.
 	 *
 	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
 	 */
-	async waitFor<W extends WaitFor>(wait: W, { once = false } = {}): Promise<TaskEnd<W>> {
+	async waitFor<W extends Wait>(wait: W, how?: HowToWait): Promise<TaskEnd<W>> {
 		const failed = failedAtOnce(wait.task);
-		if (failed !== undefined && wait.task.reason !== undefined) {
-			throw leavingError(failed, this.account) as Error;
-		}
-		const waiting = this.taskWaiter()
-			.wait(wait, once)
-			.catch((error: unknown) => {
-				// It was called failed, without a reason, and its gateway doesn't keep it.
-				throw failed !== undefined && hasCode(error, 'taskLost') ? failed : (error as Error);
-			});
-		return await this.leaving(waiting);
+		const isSure = failed !== undefined && wait.task.reason !== undefined;
+		const waiting = isSure ? Promise.reject(failed) : this.taskWaiter().wait(wait, how);
+		const end = waiting.catch((error: unknown) => {
+			// It was called failed, without a reason, and its gateway doesn't keep it.
+			throw failed !== undefined && hasCode(error, 'taskLost') ? failed : (error as Error);
+		});
+		return await this.leaving(end);
 	}
 
 	private taskWaiter(): TaskWaiter {
@@ -274,8 +269,8 @@ export class Gateway<Key = undefined> {
 	}
 
 	/** The state of a task, finished or not. @throws GatewayError with the task's ID */
-	async getStatus(task: Task): Promise<TaskState> {
-		return await this.leaving(getTaskStatus(this.waiting, task, this.tasks));
+	async getStatus(task: Task, { signal }: OneCall = {}): Promise<TaskState> {
+		return await this.leaving(getTaskStatus(this.waiting, task, this.tasks, signal));
 	}
 
 	/** Downloads an image from any host, without the key. @throws GatewayError with its address */
@@ -311,20 +306,21 @@ export class Gateway<Key = undefined> {
 		this.ports.signal?.removeEventListener('abort', this.onStop);
 	}
 
-	/** What comes of a request. Its error leaves without the key. */
-	private async leaving<T extends object>(result: Promise<T>): Promise<T> {
+	/** What comes of a call. Its error leaves without the key. */
+	private async leaving<T>(result: Promise<T>): Promise<T> {
 		const { account } = this;
 		const told = await result.catch((error: unknown) => {
 			throw leavingError(error, account);
 		});
-		return 'error' in told ? { ...told, error: leavingError(told.error, account) } : told;
+		const isError = isJsonObject(told) && told.error instanceof GatewayError;
+		return isError ? { ...told, error: leavingError(told.error, account) } : told;
 	}
 
 	private get journal(): Journal<Key> {
 		return this.ports.journal ?? UNRECORDED;
 	}
 
-	private createSendOnce(own: SendOnceOverrides): SendOnce {
+	private createSendOnce(own: SendOnceOverrides = {}): SendOnce {
 		const { account, limits, requests } = this;
 		const { transport, addsKey, log } = this.ports;
 		const { withoutKey } = account;

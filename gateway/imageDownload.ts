@@ -5,7 +5,7 @@ import { quote } from '../util/text';
 import { faultTexts, type Server } from './errors/faultTexts';
 import type { Client } from './pace/client';
 import type { Account } from './protocol/account';
-import { GatewayError } from './protocol/gatewayError';
+import { GatewayError, type Setting } from './protocol/gatewayError';
 import type { Fault } from './protocol/networkFault';
 import { isGood, isSuccess, type HttpResponse, type Outcome } from './protocol/outcome';
 import { planDownload } from './protocol/requestPlan';
@@ -40,6 +40,8 @@ export interface ImageSource {
 	item?: number;
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
 	isInput?: boolean;
+	/** Ends this download alone. */
+	signal?: AbortSignal;
 }
 
 /** The longest download of a source image: all items wait for it before anything is sent. */
@@ -85,20 +87,20 @@ export async function downloadImage<T extends object>(
 			url: quote(url),
 		});
 	}
-	const plan = { ...planDownload(address, isInput), item: image.item };
-	const { outcome, attempts } = await context.client.request(plan, {
-		sendOnce: createDownloader(context, { ...image, url: address }, store),
-	});
+	const plan = { ...planDownload(address, isInput), item: image.item, signal: image.signal };
+	const sendOnce = createDownloader(context, { ...image, url: address }, store);
+	const { outcome, attempts } = await context.client.request(plan, sendOnce);
 	if (isGood(outcome)) return outcome.json as T;
 	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;
 	const rest = isInput
 		? `Nothing was sent to the gateway. Check the address of the image: ${shown}`
 		: `The image is finished and paid for. You can download it from ${shown}`;
-	const advice = outcome.kind === 'fault' ? (ADVICE[outcome.fault] ?? '') : '';
+	const [advice, settings] = (outcome.kind === 'fault' && ADVICE[outcome.fault]) || [''];
 	const tried = afterTries(attempts);
 	throw new GatewayError({
 		message: `The image couldn't be downloaded: ${whatHappened(outcome, largestOf(context))}${tried}`,
 		description: `${advice}${rest}`,
+		settings,
 		httpCode: outcome.kind === 'response' ? outcome.httpCode : undefined,
 		// Whoever reads it there takes it for an image that was made.
 		url: isInput ? undefined : shown,
@@ -113,7 +115,7 @@ const largestOf = ({ limits }: Pick<DownloadContext, 'limits'>): number =>
 const LONGEST_SHOWN = 4000;
 
 /** The server in errors: it is any host, not the gateway. */
-const HOST: Server = { name: 'its server', field: '' };
+const HOST: Server = { name: 'its server', field: '', settings: [] };
 
 function whatHappened(outcome: Outcome, maxBytes: number): string {
 	if (outcome.kind === 'fault') {
@@ -138,9 +140,9 @@ const foundIn = (text: string): string =>
 	NO_IMAGE.find(([pattern]) => pattern.test(text))?.[1] ?? "a file that isn't an image";
 
 /** Advice for some of the faults. */
-const ADVICE: Partial<Record<Fault, string>> = {
-	tooSlow: "Load the image with an HTTP Request node, and enter its binary field in 'Images'. ",
-	timeout: "Increase 'Timeout' in the options. ",
+const ADVICE: Partial<Record<Fault, [advice: string, settings: Setting[]]>> = {
+	tooSlow: ['Load the image in another way, and send its bytes. ', ['source']],
+	timeout: ['Increase the timeout. ', ['timeout']],
 };
 
 function createDownloader<T extends object>(

@@ -27,6 +27,6 @@ export { statusGroup } from './protocol/status';
 export { readBilling, type Receipt } from './responses/paidResponse';
 export type { ResultFile } from './responses/responseFields';
 export { isInline, type Task, taskKey, taskName, type TaskState } from './responses/task';
-export type { FinishedTask, TaskEnd, WaitFor } from './wait/taskWaiter';
+export type { FinishedTask, TaskEnd, Wait } from './wait/taskWaiter';
 export type { RunLimits } from './wire/sendOnce';
 export type { Transport, WireBody, WireResponse } from './wire/transport';

@@ -10,7 +10,7 @@ import {
 import { UNRECORDED, type Journal } from './journal';
 import { eraseIn } from '../util/keyEraser';
 import type { Client } from './pace/client';
-import { leavingError, type Account } from './protocol/account';
+import type { Account } from './protocol/account';
 import { GatewayError, hasCode, unknownOutcome, type Problem } from './protocol/gatewayError';
 import { withIdempotencyKey } from './protocol/idempotency';
 import {
@@ -21,7 +21,7 @@ import {
 	type GoodResponse,
 } from './protocol/outcome';
 import type { PaidPlan } from './protocol/requestPlan';
-import { RunEnded, type Requests } from './wire/inFlight';
+import { orEnded, RunEnded, type Requests } from './wire/inFlight';
 import type { SendOnce } from './wire/sendOnce';
 
 /** What sends a paid request: the client of a run, and how it makes an attempt. */
@@ -31,7 +31,7 @@ export interface Sender {
 	requests: Pick<Requests, 'arriving'>;
 	/** The name of the header by which the gateway knows a payment, if it does. */
 	idempotencyHeader?: string;
-	/** Removes the secrets from what the journal and errors say. */
+	/** Removes the secrets from what the journal says. */
 	withoutKey: Account['withoutKey'];
 }
 
@@ -45,7 +45,8 @@ const inProgress = new WeakMap<object, Map<unknown, Promise<unknown>>>();
  *
  * @param read reads the receipt in a response; undefined if it contains nothing usable
  * @throws GatewayError, with the code `outcomeUnknown` if the request may have been charged; RunEnded if
- *   the run ends before: then the request stays begun
+ *   the run ends before: then the request stays begun; or if the signal of the plan ends it before it was
+ *   sent
  */
 export async function pay<Key, R>(
 	sender: Sender,
@@ -57,7 +58,10 @@ export async function pay<Key, R>(
 	if (journal === UNRECORDED) return await payOnce(sender, journal, key, plan, read);
 	const running = inProgress.get(journal) ?? new Map<Key, Promise<unknown>>();
 	inProgress.set(journal, running);
-	while (running.has(key)) await running.get(key)?.catch(() => undefined);
+	while (running.has(key)) {
+		const end = (resolve: (value: unknown) => void) => running.get(key)?.then(resolve, resolve);
+		await new Promise(orEnded(plan.signal, end));
+	}
 	const payment = payOnce(sender, journal, key, plan, read);
 	running.set(key, payment);
 	return await payment.finally(() => running.delete(key));
@@ -101,9 +105,10 @@ async function payOnce<Key, R>(
 		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response));
 	} catch (error) {
 		const charged = isInProgress || unclear !== undefined ? 'maybe' : 'no';
-		if (error instanceof RunEnded) throw new RunEnded(error.message, charged) as Error;
+		const isBegun = unclear === undefined || plan.signal?.aborted !== true;
+		if (error instanceof RunEnded && isBegun) throw new RunEnded(error.message, charged) as Error;
 		const told = unknownProblem(plan, error, unclear);
-		if (told === undefined) throw leavingError(error, { withoutKey }) as Error;
+		if (told === undefined) throw error as Error;
 		const problem = eraseIn(told, withoutKey);
 		journal.settle(key, { charged: 'maybe', problem });
 		throw unknownOutcome(problem);
@@ -125,6 +130,8 @@ function unknownProblem(
 	failure: unknown,
 	unclear: Problem | undefined,
 ): Problem | undefined {
+	// What the signal of this call alone has ended is settled.
+	if (failure instanceof RunEnded) return unclear;
 	// An error of any other kind is of whoever reads the response, which was charged.
 	const { problem } = failure instanceof GatewayError ? failure : unknownOutcome(UNREAD_RESPONSE);
 	const isKnown = failure instanceof GatewayError && !hasCode(failure, 'outcomeUnknown');

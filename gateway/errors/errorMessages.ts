@@ -1,6 +1,6 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import { namedAddresses } from '../../util/httpAddresses';
-import { excerpt, quote, afterColon } from '../../util/text';
+import { afterColon, capital, excerpt, quote } from '../../util/text';
 import { chargedAfter, leadsToTask, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { keyConflict, mayBeStored } from '../protocol/idempotency';
 import { requestedPauseMs } from '../protocol/retryAfter';
@@ -20,7 +20,7 @@ import { afterTries } from '../../util/tries';
 /** Where a request went, if there is no such endpoint: people rarely see that a path is wrong. */
 function askedAt({ httpCode, url }: HttpResponse, { field }: Server): string {
 	const isMissing = [404, 405, 501].includes(httpCode);
-	return isMissing && url !== undefined ? ` ${field} led to ${quote(url)}.` : '';
+	return isMissing && url !== undefined ? ` ${capital(field)} led to ${quote(url)}.` : '';
 }
 
 /** The gateway's own words in an error response: its reason, or all of a plain text. */
@@ -90,15 +90,17 @@ function errorWithoutId(plan: RequestPlan, outcome: Outcome, attempts: number): 
 		});
 	}
 	if (outcome.kind === 'fault') {
-		const { happened, advice } = faultTexts(outcome, serverOf(plan));
+		const { happened, advice, settings } = faultTexts(outcome, serverOf(plan));
 		return new GatewayError({
+			settings,
 			message: `While ${NAMES[plan.call]}, ${happened}${tried}`,
 			description: `${advice}${plan.paid ? NOTHING_SENT : ''}${outcome.detail === '' ? '' : ` (${outcome.detail})`}`,
 			httpCode: outcome.httpCode,
 		});
 	}
-	const { message, description } = problemFor(plan, outcome);
+	const { message, description, settings } = problemFor(plan, outcome);
 	return new GatewayError({
+		settings,
 		message: message + tried,
 		description: attempts > 0 ? description : `${description} ${NOT_SENT}`,
 		httpCode: outcome.httpCode,
@@ -150,10 +152,10 @@ function describeBody(response: HttpResponse): string {
 	return 'JSON without any of the expected fields';
 }
 
-/** In seconds: after a longer pause, other settings change nothing. */
+/** In seconds: a longer pause is told in minutes. */
 const LONGEST_WAIT_S = 300;
 
-const SLOWER = "Lower 'Requests per Second' or 'Concurrency' in the options. ";
+const SLOWER = 'Send fewer requests per second or at a time. ';
 
 /** A time as people say it. */
 function timeText(seconds: number): string {
@@ -183,7 +185,7 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	};
 	const filled = (text: string): string =>
 		text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
-	const [, message = '', description = ''] =
+	const [, message = '', description = '', settings] =
 		ERRORS.find(([fits]) => fits(response, plan, said ?? '')) ?? [];
 	const isRefused = plan.call === 'message' && httpCode === 400;
 	const advice = isRefused ? refusalAdvice(plan.body ?? {}, said ?? '') : [];
@@ -191,5 +193,8 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	return {
 		message: filled(message) + afterColon(said),
 		description: [...advice, filled(description), ...stored].join(' '),
+		// After a long wait, other settings change nothing.
+		settings:
+			waitS > LONGEST_WAIT_S ? undefined : settings === 'address' ? server.settings : settings,
 	};
 }

@@ -1,4 +1,4 @@
-import { underSettings } from '../protocol/credential';
+import type { Setting } from '../protocol/gatewayError';
 import { isGatewayError, needsHttps, saysFailure } from '../responses/errorBody';
 import { hasNoModel, isOverloaded, saysRefused, type HttpResponse } from '../protocol/outcome';
 import { isOutOfQuota } from '../responses/quota';
@@ -59,13 +59,16 @@ const TOP_UP = "Top up the account in the gateway's console.";
 
 /**
  * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that
- * fits counts. `{…}` are the values of `errorMessages.ts`.
+ * fits counts. `{…}` are the values of `errorMessages.ts`; `address` are the settings of the server.
  */
-export const ERRORS: Array<[fits: Fits, message: string, description: string]> = [
+export const ERRORS: Array<
+	[fits: Fits, message: string, description: string, settings?: Setting[] | 'address']
+> = [
 	[
 		({ httpCode }) => httpCode >= 300 && httpCode < 400,
 		'While {doing}, the gateway redirected to another address ({code})',
-		"The API key isn't sent to other addresses. If {location} is your gateway's address, enter it as {field} in the Media Gateway credential.",
+		"The API key isn't sent to other addresses. If {location} is your gateway's address, enter it as {field}.",
+		'address',
 	],
 	[
 		({ httpCode, json }) => httpCode < 300 && saysFailure(json),
@@ -81,23 +84,21 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		({ httpCode }) => httpCode < 300,
 		'While {doing}, the gateway responded with {unexpected}',
 		'{checkAddress}',
+		'address',
 	],
 	[isOutOfQuota, 'Insufficient quota ({code})', `${TOP_UP} You weren't charged for this request.`],
 	[
 		({ httpCode }, { call }) => httpCode === 401 && call === 'message',
 		'The gateway rejected the API key (401)',
-		`Check the API key in the Media Gateway credential, and in the gateway's console whether it is enabled and has quota. If it works for images, this gateway may expect it in another form: change ${underSettings('Message Authentication')}, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.`,
+		"Check the API key, and in the gateway's console whether it is enabled and has quota. If it works for images, this gateway may expect it in another form, usually in 'Authorization: Bearer' or 'X-Api-Key'.",
+		['apiKey', 'messageAuth'],
 	],
 	[
 		refusesModel,
 		"The model isn't available to this API key ({code})",
-		"Check the spelling of 'Model' in the gateway's console, and that the key may use it.",
+		"Check the spelling of the model in the gateway's console, and that the key may use it.",
 	],
-	[
-		status(401),
-		'The gateway rejected the API key (401)',
-		'Check the API key in the Media Gateway credential.',
-	],
+	[status(401), 'The gateway rejected the API key (401)', 'Check the API key.', ['apiKey']],
 	[
 		refusesContent,
 		'The gateway refused the content (403)',
@@ -123,38 +124,44 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		status(429),
 		'Rate limit exceeded (429)',
 		"{wait}{slower}The request wasn't accepted, and you weren't charged.",
+		['requestsPerSecond', 'concurrency'],
 	],
 	[
 		refusesTasks,
 		'The gateway rejected the asynchronous mode ({code})',
-		`Set 'Mode' to 'Synchronous', or choose another ${underSettings('Asynchronous Flag')} in the Media Gateway credential.{asked} You weren't charged for this request.`,
+		"Send it synchronously, or ask for tasks in another way.{asked} You weren't charged for this request.",
+		['mode', 'asyncFlag'],
 	],
 	[
 		refusesEdits,
 		"The gateway doesn't take this edit ({code})",
-		`Choose another ${underSettings('Image API')} in the Media Gateway credential, or a gateway that edits images.{asked} You weren't charged for this request.`,
+		"Send edits by another image API, or use a gateway that edits images.{asked} You weren't charged for this request.",
+		['imageApi'],
 	],
 	[
 		(response, plan) => response.httpCode === 404 && isPoll(plan) && !isGatewayError(response),
 		'A server in front of the gateway responded with 404 and {body}',
 		'This says nothing about the task. {checkAddress}',
+		'address',
 	],
 	[
 		({ httpCode }, plan) => httpCode === 404 && isPoll(plan),
 		'Not found on the gateway (404)',
-		'The gateway no longer has the task, or another account submitted it: then use its credential.',
+		'The gateway no longer has the task, or another account submitted it: then use its key.',
 	],
 	[
 		(response, plan, said) =>
 			plan.paid && plan.call !== 'message' && isMissing(response, plan, said),
 		'Not found on the gateway ({code})',
-		`{checkAddress} A gateway may also have another ${underSettings('Image API')}, such as OpenRouter's.{asked}`,
+		"{checkAddress} A gateway may also have another image API, such as OpenRouter's.{asked}",
+		['baseUrl', 'imageApi'],
 	],
-	[isMissing, 'Not found on the gateway ({code})', '{checkAddress}{asked}'],
+	[isMissing, 'Not found on the gateway ({code})', '{checkAddress}{asked}', 'address'],
 	[
 		needsHttps,
 		'The server uses https at this address (400)',
-		'Change "http://" to "https://" in {field} of the Media Gateway credential.',
+		'Change "http://" to "https://" in {field}.',
+		'address',
 	],
 	[
 		(response) => (response.httpCode >= 500 || response.httpCode === 408) && !saysRefused(response),
@@ -164,7 +171,8 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		({ httpCode }, _, said) => httpCode === 400 && /\bheaders?\b/i.test(said),
 		'The gateway rejected the request (400)',
-		`If it needs another header, add it as ${underSettings('Additional Headers')} in the Media Gateway credential.`,
+		'If it needs another header, add it.',
+		['headers'],
 	],
 	[
 		(_, { paid }) => paid,
@@ -174,6 +182,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		() => true,
 		'The gateway rejected the request ({code})',
-		'Check the parameters and the Media Gateway credential.',
+		'Check the parameters, the address and the key.',
+		['baseUrl', 'apiKey'],
 	],
 ];

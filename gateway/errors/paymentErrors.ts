@@ -69,6 +69,7 @@ export function withTaskId({ call }: RequestPlan, problem: Problem): Problem {
 	return {
 		...problem,
 		taskId,
-		description: `${problem.description} The response contains the ID "${taskId}". Use Image Task to check whether it is a task.`,
+		description: `${problem.description} The response contains the ID "${taskId}". Check whether it is a task.`,
+		settings: ['task'],
 	};
 }

@@ -122,7 +122,8 @@ export function deadlineError(
 		const problem: Problem = {
 			message: `The ${taskName(task)} couldn't be checked within ${seconds} s`,
 			description:
-				"Other requests took all the time, so the task may have finished. Nothing is lost: give its ID to Image Wait or Image Task later, or increase 'Max Wait' and 'Requests per Second'.",
+				'Other requests took all the time, so the task may have finished. Nothing is lost: get it by its ID later, or wait longer and send more requests per second.',
+			settings: ['task', 'maxWait', 'requestsPerSecond'],
 			taskId,
 			taskType,
 		};
@@ -136,7 +137,8 @@ export function deadlineError(
 	if (error !== undefined) lastSeen += `; the last status check failed: ${error.message}`;
 	const problem: Problem = {
 		message: `The ${taskName(task)} was still open after ${seconds} s${lastSeen}`,
-		description: `The task continues at the gateway. Give its ID to Image Wait or Image Task later, or increase 'Max Wait'.${state === undefined ? '' : namedImages(state)}`,
+		description: `The task continues at the gateway. Get it by its ID later, or wait longer.${state === undefined ? '' : namedImages(state)}`,
+		settings: ['task', 'maxWait'],
 		taskId,
 		taskType,
 		status: state?.status,

@@ -1,13 +1,13 @@
 import { digestOf } from '../../util/digest';
 import { laterBill, type Bill } from '../../util/bill';
-import { nonEmptyString, type JsonObject } from '../../util/json';
+import type { JsonObject } from '../../util/json';
 import { UNRECORDED, type Journal } from '../journal';
-import { leavingError, type Account } from '../protocol/account';
-import { unknownOutcome } from '../protocol/gatewayError';
+import type { Account } from '../protocol/account';
+import { GatewayError } from '../protocol/gatewayError';
 import type { GoodResponse } from '../protocol/outcome';
 import type { PaidPlan } from '../protocol/requestPlan';
 import { readBilling } from '../responses/paidResponse';
-import { RunEnded, Requests } from '../wire/inFlight';
+import { RunEnded } from '../wire/inFlight';
 import type { SendOnceOverrides } from '../wire/sendOnce';
 import type { Conversation } from './chat';
 import { readChatResponse, type ChatResponse } from './chatResponse';
@@ -24,7 +24,6 @@ interface ChatGateway {
 		entry: { journal: Journal<undefined, R>; key: undefined },
 		own: SendOnceOverrides,
 	): Promise<R>;
-	stopped: Promise<never>;
 	isStopped(): boolean;
 }
 
@@ -76,7 +75,8 @@ export class Messenger {
 		const model = digestOf([account, request.model]);
 		const turns = restoreTurns(stored, request.messages, model);
 		const message = { ...request, messages: turns };
-		const plan = { ...planMessage(message), patienceMs: PATIENCE_MS };
+		const signal = AbortSignal.any([...call.signals, this.closing.signal]);
+		const plan = { ...planMessage(message), patienceMs: PATIENCE_MS, signal };
 		hintsOf(message).forEach(this.addHint);
 		const { body, bill } = await this.request(plan, call);
 		const response = readChatResponse(body, digestOf([plan.body, body]));
@@ -97,41 +97,27 @@ export class Messenger {
 	/** Gets the response to a message, unless the agent or a Stop ends the call before. */
 	private async request(
 		plan: PaidPlan,
-		{ signals, onText }: MessageCall,
+		{ onText }: MessageCall,
 	): Promise<{ body: JsonObject; bill: Bill }> {
 		const { gateway } = this;
-		const requests = new Requests();
-		const signal = AbortSignal.any([...signals, this.closing.signal]);
-		const ended = new Promise<never>((_, reject) => {
-			const end = (): void => {
-				reject(new RunEnded('The call was ended'));
-				requests.abort();
-			};
-			gateway.stopped.catch(end);
-			signal.addEventListener('abort', end, { once: true });
-			if (signal.aborted) end();
-		});
-		ended.catch(() => undefined);
 		const readBody = (response: GoodResponse) => ({
 			body: response.json,
 			bill: laterBill(readBilling(response), {}),
 		});
 		const unrecorded = { journal: UNRECORDED, key: undefined };
 		const sending = gateway.payFor(plan, readBody, unrecorded, {
-			requests,
 			read: async (response, reading) =>
 				await readStreamedResponse(response, { ...reading, onText }),
 		});
-		try {
-			return await Promise.race([sending, ended]);
-		} catch (error) {
-			if (!(error instanceof RunEnded) || gateway.isStopped()) throw error as Error;
-			const unknown = unknownOutcome({
-				message: 'The outcome is unknown: the agent ended the call before the response arrived',
-				description: 'You may have been charged for the message.',
-				response: nonEmptyString(requests.arriving.get(plan)?.()),
+		return await sending.catch((error: unknown) => {
+			const isEnded = plan.signal?.aborted === true;
+			// A Stop may end the agent first.
+			if (isEnded && gateway.isStopped()) throw new RunEnded('The execution was stopped');
+			if (!isEnded || !(error instanceof RunEnded)) throw error as Error;
+			throw new GatewayError({
+				message: 'The agent ended the call before the message was sent',
+				description: "Nothing was sent, and you weren't charged.",
 			});
-			throw leavingError(unknown, gateway.account) as Error;
-		}
+		});
 	}
 }

@@ -227,7 +227,7 @@ export class ModelLists {
 		return await cachedListing(
 			plan,
 			this.context,
-			async () => await this.context.client.request(plan, { sendOnce }),
+			async () => await this.context.client.request(plan, sendOnce),
 		);
 	};
 }

@@ -4,6 +4,7 @@ import { isGood, isOverloaded, type GoodResponse, type Outcome } from '../protoc
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import { parseUrl } from '../../util/parseUrl';
+import { throwIfEnded } from '../wire/inFlight';
 import type { SendOnce } from '../wire/sendOnce';
 import { isQuotaRefusal } from '../responses/quota';
 import { CanceledInQueue, TooLateInQueue, type Lane, type RateLimiter } from './rateLimiter';
@@ -11,7 +12,7 @@ import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolic
 import type { StartedRequest } from './sharedRate';
 import { SharedRefusals } from './sharedRefusals';
 
-interface ClientOptions {
+export interface ClientOptions {
 	/** Sends a plan once, unless a request brings a sender of its own. */
 	sendOnce: SendOnce;
 	limiter: RateLimiter;
@@ -59,11 +60,6 @@ const tooLate = (error: unknown): TooLateInQueue => {
 	throw error as Error;
 };
 
-interface RequestOptions {
-	/** The sender of this request's attempts. */
-	sendOnce?: SendOnce;
-}
-
 /** Sends plans through the rate limiter, and repeats them where the retry rules allow it. */
 export class Client {
 	private readonly refusals = new SharedRefusals();
@@ -88,8 +84,8 @@ export class Client {
 	}
 
 	/** Sends a free plan as often as the retry rules allow (`decideRetry`), until a response is good. */
-	async request(plan: FreePlan, options: RequestOptions = {}): Promise<Sent> {
-		return await this.requestWithRetries(plan, options.sendOnce);
+	async request(plan: FreePlan, sendOnce?: SendOnce): Promise<Sent> {
+		return await this.requestWithRetries(plan, sendOnce);
 	}
 
 	/**
@@ -147,7 +143,7 @@ export class Client {
 			if (!decision.again || this.isTooLong(decision.afterMs, until)) return last;
 			if (isRateLimited(outcome, plan) && plan.call !== 'poll') onRateLimited?.();
 			// After a rate limit refusal by the gateway, the rate limiter makes the pause.
-			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
+			if (!decision.rateLimited) await clock.sleep(decision.afterMs, plan.signal);
 		}
 	}
 
@@ -160,13 +156,17 @@ export class Client {
 		const lane = this.laneOf(plan);
 		let timeoutMs: number | undefined;
 		const hasTime = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
+		const { signal } = plan;
 		const send = async (started: StartedRequest): Promise<Outcome> => {
+			throwIfEnded(signal);
 			const outcome = await sendOnce(plan, timeoutMs);
+			// What is paid for may be charged, which its outcome says.
+			if (!plan.paid) throwIfEnded(signal);
 			this.countPauses(plan, outcome, started, lane, until);
 			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome, plan);
 			return outcome;
 		};
-		return await lane.send(send, { until, isWanted: () => isWanted() && hasTime() });
+		return await lane.send(send, { until, isWanted: () => isWanted() && hasTime(), signal });
 	}
 
 	private laneOf(plan: RequestPlan): Lane {

@@ -1,5 +1,6 @@
 import type { Clock } from './stoppableClock';
 import type { RequestPlan } from '../protocol/requestPlan';
+import { orEnded } from '../wire/inFlight';
 import { OwnRate } from './ownRate';
 import { SharedRate, type StartedRequest, type WaitingLane } from './sharedRate';
 
@@ -22,10 +23,12 @@ interface QueueOptions {
 	isWanted?: () => boolean;
 	/** Until when the caller waits for its rate; by default for ever. */
 	until?: number;
+	/** Ends its wait at once. */
+	signal?: AbortSignal;
 }
 
 /** A queued request. */
-interface QueuedRequest extends Required<QueueOptions> {
+interface QueuedRequest extends Required<Omit<QueueOptions, 'signal'>> {
 	start: (request: StartedRequest) => void;
 	reject: (reason: unknown) => void;
 	/** Its place among all requests of the run. */
@@ -61,18 +64,21 @@ export class Lane implements WaitingLane {
 	 * Calls `send` as soon as the limits allow it.
 	 *
 	 * @param send gets what the rate's `refused` takes
-	 * @throws CanceledInQueue; TooLateInQueue once it is known that its rate lets it start too late
+	 * @throws CanceledInQueue; TooLateInQueue once it is known that its rate lets it start too late; RunEnded
+	 *   by its signal
 	 */
 	async send<T>(
 		send: (request: StartedRequest) => Promise<T>,
-		{ isWanted = () => true, until = Infinity }: QueueOptions = {},
+		{ isWanted: isCallWanted = () => true, until = Infinity, signal }: QueueOptions = {},
 	): Promise<T> {
-		const request = await new Promise<StartedRequest>((start, reject) => {
+		const isWanted = (): boolean => signal?.aborted !== true && isCallWanted();
+		const enter = (start: QueuedRequest['start'], reject: QueuedRequest['reject']): void => {
 			if (this.run.closed !== undefined) return reject(this.run.closed.reason);
 			this.queue.push({ start, reject, isWanted, until, place: this.run.takePlace() });
 			this.rate.enter(this);
 			this.rate.startNext(this.run.clock.now());
-		});
+		};
+		const request = await new Promise(orEnded(signal, enter));
 		try {
 			return await send(request);
 		} finally {

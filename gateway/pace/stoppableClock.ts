@@ -1,9 +1,11 @@
+import { orEnded } from '../wire/inFlight';
+
 /** Time and random numbers, passed in so that tests control them. */
 export interface Clock {
 	/** Milliseconds since an arbitrary start. */
 	now(): number;
-	/** Resolves after a number of milliseconds; rejects when the run is stopped. */
-	sleep(ms: number): Promise<void>;
+	/** Resolves after a number of milliseconds; rejects when the run is stopped, or by the signal of a call. */
+	sleep(ms: number, signal?: AbortSignal): Promise<void>;
 	/** A random number from 0 to below 1. */
 	random(): number;
 }
@@ -33,16 +35,21 @@ export class StoppableClock implements Clock {
 		return Math.random();
 	}
 
-	async sleep(ms: number): Promise<void> {
+	async sleep(ms: number, signal?: AbortSignal): Promise<void> {
 		if (this.closed !== undefined) throw this.closed.reason;
 		// Each sleep has a signal of its own: with many listeners on one, Node.js warns of a leak. A
 		// `Sleep` may ignore it.
 		const timer = new AbortController();
-		await new Promise<void>((resolve, reject) => {
-			this.sleeping.set(timer, reject);
-			this.sleepFor(Math.min(ms, LONGEST_SLEEP_MS), timer.signal).then(resolve, () => undefined);
-		});
-		this.sleeping.delete(timer);
+		try {
+			const sleep = (resolve: () => void, reject: (reason: unknown) => void): void => {
+				this.sleeping.set(timer, reject);
+				this.sleepFor(Math.min(ms, LONGEST_SLEEP_MS), timer.signal).then(resolve, () => undefined);
+			};
+			await new Promise(orEnded<void>(signal, sleep));
+		} finally {
+			this.sleeping.delete(timer);
+			if (signal?.aborted === true) timer.abort();
+		}
 	}
 
 	close(reason: unknown): void {

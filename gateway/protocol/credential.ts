@@ -1,4 +1,4 @@
-import type { Problem } from './gatewayError';
+import type { Problem, Setting } from './gatewayError';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import { trimBy } from '../../util/text';
 import { readApiAddress, type ApiAddress } from './url';
@@ -118,27 +118,24 @@ const textOf = (value: unknown): string =>
 export function credentialProblem(credential: Credential, needsKey = true): Problem | undefined {
 	return (
 		(needsKey ? apiKeyProblem(credential.key) : undefined) ??
-		addressProblem("'Base URL'", credential.baseUrl) ??
-		addressProblem(underSettings('Media URL'), credential.mediaUrl) ??
+		addressProblem('base URL', 'baseUrl', credential) ??
+		addressProblem('media URL', 'mediaUrl', credential) ??
 		headersProblem(credential)
 	);
 }
 
-function addressProblem(field: string, address: string): Problem | undefined {
+function addressProblem(
+	name: string,
+	field: 'baseUrl' | 'mediaUrl',
+	{ [field]: address }: Credential,
+): Problem | undefined {
 	if (address !== '') return undefined;
 	return {
-		message: `${field} in the Media Gateway credential is not a web address`,
+		settings: [field],
+		message: `The ${name} is not a web address`,
 		description: 'It must begin with https:// or http://, for example https://gateway.example.com',
 	};
 }
-
-/** Names fields of the credential that are hidden while its switch is off. */
-export const underSettings = (...labels: string[]): string =>
-	`${labels.map((label) => `'${label}'`).join(' and ')} under 'Gateway Settings'`;
-
-/** A problem as one text, where there is no description. */
-export const asText = ({ message, description }: Problem): string =>
-	`${message.replace(/\.$/, '')}. ${description}`;
 
 /**
  * Placeholders for a key: `<API_KEY>`, `${KEY}`, `$KEY`; `your-api-key-here`; `sk-xxxx`, `sk-...`.
@@ -170,23 +167,26 @@ export function cleanApiKey(apiKey: unknown): string {
 function apiKeyProblem(key: string): Problem | undefined {
 	if (key === '' || /^bearer$/i.test(key)) {
 		return {
+			settings: ['apiKey'],
 			message: 'The API key is empty',
 			description:
-				"Enter the key from your gateway's console in the Media Gateway credential. For a server that needs none, any word will do.",
+				"Enter the key from your gateway's console. For a server that needs none, any word will do.",
 		};
 	}
 	if (PLACEHOLDERS.some((placeholder) => placeholder.test(key))) {
 		return {
+			settings: ['apiKey'],
 			message: 'The API key is still a placeholder',
 			description:
-				'In the Media Gateway credential, replace it with the key from your gateway\'s console, which usually starts with "sk-".',
+				'Replace it with the key from your gateway\'s console, which usually starts with "sk-".',
 		};
 	}
 	// A header can contain only these characters; n8n's own error would come later and be less clear.
 	if (/^[\x21-\x7e]+$/.test(key)) return undefined;
 	return {
 		message: 'The API key contains a space or an invalid character',
-		description: "Copy it again from your gateway's console into the Media Gateway credential.",
+		description: "Copy it again from your gateway's console.",
+		settings: ['apiKey'],
 	};
 }
 
@@ -199,18 +199,19 @@ const OWN_HEADERS =
  * its value, a secret.
  */
 function headersProblem({ headers, version, idempotencyHeader }: Credential): Problem | undefined {
-	const named = [
-		{ name: version.name, field: underSettings('Version Header Name') },
-		...headers.map(({ name }) => ({ name, field: underSettings('Additional Headers') })),
-		{ name: idempotencyHeader, field: underSettings('Idempotency Header') },
+	const named: Array<[name: string, setting: Setting]> = [
+		[version.name, 'version'],
+		...headers.map(({ name }): [string, Setting] => [name, 'headers']),
+		[idempotencyHeader, 'idempotencyHeader'],
 	];
 	const taken = new Set<string>();
-	for (const { name, field } of named) {
+	for (const [name, setting] of named) {
 		const lower = name.toLowerCase();
 		if (OWN_HEADERS.test(name) || taken.has(lower)) {
 			return {
-				message: `The header '${name}' is already set, by the nodes themselves or by another field`,
-				description: `Correct ${field} in the Media Gateway credential.`,
+				message: `The header '${name}' is already set, by the client itself or by another field`,
+				description: 'Remove it, or give it another name.',
+				settings: [setting],
 			};
 		}
 		taken.add(lower);

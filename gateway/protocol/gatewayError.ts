@@ -1,6 +1,13 @@
 import { chargeOfStatus, mostCharged, type Charged } from './charged';
 import type { TaskType } from './taskType';
 
+/** What an advice is about: a field of the credential, a limit or option, or what gets a task later. */
+// prettier-ignore
+export type Setting =
+	| 'baseUrl' | 'mediaUrl' | 'apiKey' | 'headers' | 'version' | 'idempotencyHeader' | 'messageAuth' | 'asyncFlag'
+	| 'imageApi' | 'allowUnauthorizedCerts' | 'allowedHosts' | 'timeout' | 'requestsPerSecond' | 'concurrency'
+	| 'maxWait' | 'mode' | 'source' | 'task';
+
 /**
  * A problem for a person and for a workflow that continues: the cause, the advice, and everything
  * that leads to something paid for.
@@ -10,6 +17,8 @@ export interface Problem {
 	message: string;
 	/** What to do about it. */
 	description: string;
+	/** What that is about, for whoever knows where a person sets it. */
+	settings?: Setting[];
 	httpCode?: number;
 	taskId?: string;
 	taskType?: TaskType;

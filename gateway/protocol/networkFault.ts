@@ -16,9 +16,17 @@ const NEVER_SENT = [
 
 /**
  * Faults after which the request may have arrived. A source image that is `tooSlow`, or
- * `notAnImage`, isn't tried again.
+ * `notAnImage`, isn't tried again, nor is a request that its own signal has `ended`.
  */
-type MaybeSent = 'reset' | 'timeout' | 'tooSlow' | 'tooLarge' | 'notAnImage' | 'diskFull' | 'other';
+type MaybeSent =
+	| 'reset'
+	| 'timeout'
+	| 'ended'
+	| 'tooSlow'
+	| 'tooLarge'
+	| 'notAnImage'
+	| 'diskFull'
+	| 'other';
 
 /** The reason why no response came. */
 export type Fault = (typeof NEVER_SENT)[number] | MaybeSent;

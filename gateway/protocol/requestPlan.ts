@@ -55,6 +55,8 @@ export interface RequestPlan {
 	isStreamed?: boolean;
 	/** The index of the item that it is for, for the log. */
 	item?: number;
+	/** Ends it alone, wherever it is. */
+	signal?: AbortSignal;
 }
 
 /** A request that is charged: only `pay` sends it. */

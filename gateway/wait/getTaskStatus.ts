@@ -30,6 +30,7 @@ export async function getTaskStatus(
 	context: WaitContext,
 	wanted: Task,
 	tasks: TasksOfRun,
+	signal?: AbortSignal,
 ): Promise<TaskState> {
 	const { clock, client } = context;
 	const { taskId, taskType, statusUrl, sent } = wanted;
@@ -37,7 +38,7 @@ export async function getTaskStatus(
 	const task: PolledTask = { taskId, taskType, statusUrl, sent, submittedAtMs };
 	let refusals = 0;
 	for (let attempts = 1; ; attempts += 1) {
-		const send: SendQuery = async (plan) => await client.attempt(plan);
+		const send: SendQuery = async (plan) => await client.attempt({ ...plan, signal });
 		const result = await pollTask(context, task, tasks, send);
 		if (result.kind === 'state') {
 			hintOtherTask(context, result.state);
@@ -54,7 +55,7 @@ export async function getTaskStatus(
 		}
 		// After a refusal for the rate, the rate limiter makes the pause.
 		if (result.rateLimited === true) continue;
-		await clock.sleep(Math.max(result.pauseMs ?? 0, backoffMs(failures, clock.random())));
+		await clock.sleep(Math.max(result.pauseMs ?? 0, backoffMs(failures, clock.random())), signal);
 	}
 }
 

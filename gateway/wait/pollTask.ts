@@ -52,7 +52,10 @@ export interface WaitContext {
 /**
  * A task that is polled, and what earlier polls have shown; its type is filled in once it is known.
  */
-export interface PolledTask extends Task, PollHistory {}
+export interface PolledTask extends Task, PollHistory {
+	/** Ends its wait alone. */
+	signal?: AbortSignal;
+}
 
 /** The result of a poll after which the task is polled again, unless it has finished. */
 export type OpenResult =
@@ -301,7 +304,7 @@ function noSuchTask(
 		: '';
 	const problem: Problem = {
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
-		description: `The gateway no longer has the task, or another account submitted it: then use its credential. It isn't at ${paths}.${foreign}`,
+		description: `The gateway no longer has the task, or another account submitted it: then use its key. It isn't at ${paths}.${foreign}`,
 		httpCode: 404,
 		taskId,
 		taskType,

@@ -5,6 +5,7 @@ import type { TaskState } from '../responses/task';
 import type { OpenResult, PolledTask } from './pollTask';
 import { JITTER, pauseOf, SHORTEST_PAUSE_MS, TOGETHER_MS } from './pollTimes';
 import { CanceledInQueue } from '../pace/rateLimiter';
+import { orEnded } from '../wire/inFlight';
 
 /** What the polls of a task have shown; nothing if none got a result. */
 export interface Seen {
@@ -31,8 +32,8 @@ export interface PollerOptions {
 	paying?: () => number;
 }
 
-/** The wait for one task. */
-interface Wait extends Seen {
+/** What the polls of one task have shown, and how long they go on. */
+interface Polling extends Seen {
 	readonly task: PolledTask;
 	/** On the clock of the run. */
 	readonly deadline: number;
@@ -42,6 +43,8 @@ interface Wait extends Seen {
 	hasResult: boolean;
 	/** Whether it has ended, perhaps while a poll hangs. */
 	isOver: boolean;
+	/** Whether it ends with the first result. */
+	isOnce: boolean;
 }
 
 /** The longest timer: some timers can't be canceled and would keep the task in memory. */
@@ -49,13 +52,15 @@ const LONGEST_SLEEP_MS = 60_000;
 /** The time from the last poll to the deadline, for its response. */
 const LAST_POLL_LEAD_MS = 1000;
 /** The time limit of a poll. */
-export const LONGEST_POLL_MS = 30_000;
+const LONGEST_POLL_MS = 30_000;
 /** How late after the deadline a response is still accepted. */
 const LATE_RESPONSE_MS = 3000;
 /** How long after the deadline a poll that had to wait for the rate limiter may take. */
 const LATE_TURN_MS = 30_000;
 /** The longest pause before a poll that tells whether a fault passes. */
 const SOON_MS = 2000;
+/** How long polls until a result go on while none of them gets one: a little longer than a poll may take. */
+const STALLED_MS = LONGEST_POLL_MS + 5000;
 
 /** The number, but not less than the bound; the bound for NaN. */
 const atLeast = (bound: number, value: number): number => (value > bound ? value : bound);
@@ -81,6 +86,9 @@ export class Poller {
 	/** The number of tasks whose wait has begun. */
 	private begun = 0;
 
+	/** When a poll last got a result about its task, or the first one began that goes on until then. */
+	private resultAt?: number;
+
 	constructor(private readonly options: PollerOptions) {
 		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
 	}
@@ -92,8 +100,8 @@ export class Poller {
 	}
 
 	/**
-	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects
-	 * when the run is stopped, and with a GatewayError that another poll would not change.
+	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects when
+	 * the run is stopped, by the task's signal, and with a GatewayError that another poll would not change.
 	 *
 	 * A response in progress at the deadline is waited for a moment longer. A task that got no result
 	 * because its polls waited for the rate limiter is polled once more, within half a minute.
@@ -111,14 +119,35 @@ export class Poller {
 		const firstPauseEnd = submittedAt + pauseOf(this.intervalMs, this.tasksLeft(), 0);
 		const isDue = firstPauseEnd <= now;
 		const firstAt = isDue ? now : Math.min(together(firstPauseEnd), deadline - LAST_POLL_LEAD_MS);
-		const wait: Wait = { task, submittedAt, deadline, hasResult: false, isOver: false };
+		const wait = { task, submittedAt, deadline, hasResult: false, isOver: false, isOnce: false };
+		// A poll may hang, in the queue of the rate limiter or at the gateway.
+		const lateEnd = togetherBefore(deadline + LATE_TURN_MS);
+		return await this.pollUntil(this.sleepUntil(lateEnd, wait), wait, firstAt);
+	}
+
+	/**
+	 * Polls a task at once, and again only if it is refused for the rate, until a poll gets a result about
+	 * it, or no poll of any task has got one for a while: then it has shown nothing.
+	 */
+	async waitForResult(task: PolledTask): Promise<Seen> {
+		const now = this.options.clock.now();
+		this.waiting += 1;
+		this.resultAt ??= now;
+		const ends = { submittedAt: -Infinity, deadline: Infinity, isOnce: true };
+		const wait = { task, ...ends, hasResult: false, isOver: false };
+		const seen = await this.pollUntil(this.sleepUntilStalled(wait), wait, now);
+		return wait.hasResult ? seen : {};
+	}
+
+	/** Polls a task to its end, or until this time is over. */
+	private async pollUntil(late: Promise<void>, wait: Polling, firstAt: number): Promise<Seen> {
 		try {
 			// Not the result of the race, which the timer would keep in memory for a minute.
 			let end: Seen | undefined;
 			const polling = this.pollUntilEnd(wait, firstAt).then((found) => void (end = found));
-			// A poll may hang, in the queue of the rate limiter or at the gateway.
-			const lateEnd = togetherBefore(deadline + LATE_TURN_MS);
-			await Promise.race([polling, this.sleepUntil(lateEnd, wait)]);
+			const ended = Promise.race([polling, late]);
+			const { signal } = wait.task;
+			await new Promise(orEnded<void>(signal, (...settle) => void ended.then(...settle)));
 			return end ?? seenIn(wait);
 		} finally {
 			wait.isOver = true;
@@ -128,32 +157,35 @@ export class Poller {
 	}
 
 	/** The loop of a wait. */
-	private async pollUntilEnd(wait: Wait, firstAt: number): Promise<Seen> {
+	private async pollUntilEnd(wait: Polling, firstAt: number): Promise<Seen> {
 		for (let at: number | undefined = firstAt; at !== undefined; ) {
 			await this.sleepUntil(at, wait);
 			if (wait.isOver || (wait.hasResult && at >= wait.deadline)) break;
 			const sentAt = this.options.clock.now();
 			const result = await this.poll(wait);
 			if (result !== undefined) note(wait, result);
-			if (wait.state !== undefined && isFinished(wait.state.group)) break;
+			if (wait.hasResult) this.resultAt = this.options.clock.now();
+			const { isOnce, state } = wait;
+			if (isOnce ? wait.hasResult : state !== undefined && isFinished(state.group)) break;
 			at = this.nextPollAt(wait, sentAt, result);
 		}
 		return seenIn(wait);
 	}
 
 	/** Polls a task; undefined if its turn in the rate limiter, or its response, came too late. */
-	private async poll(wait: Wait): Promise<OpenResult | undefined> {
+	private async poll(wait: Polling): Promise<OpenResult | undefined> {
 		try {
 			const result = await this.options.pollOnce(wait.task, () => this.timeLeft(wait));
 			return wait.isOver ? undefined : result;
 		} catch (reason) {
 			if (reason instanceof CanceledInQueue) return undefined;
+			this.resultAt = this.options.clock.now();
 			throw reason as Error;
 		}
 	}
 
 	/** The time limit of a poll sent now, in milliseconds; 0 if it is too late for a response. */
-	private timeLeft({ isOver, deadline }: Wait): number {
+	private timeLeft({ isOver, deadline }: Polling): number {
 		const now = this.options.clock.now();
 		// A poll that is sent after the deadline had to wait for the rate limiter.
 		const end = deadline + (now < deadline ? LATE_RESPONSE_MS : LATE_TURN_MS);
@@ -165,7 +197,7 @@ export class Poller {
 	 *
 	 * @param result of the poll sent at `sentAt`; undefined if it came too late
 	 */
-	private nextPollAt(wait: Wait, sentAt: number, result?: OpenResult): number | undefined {
+	private nextPollAt(wait: Polling, sentAt: number, result?: OpenResult): number | undefined {
 		const { deadline, hasResult } = wait;
 		const now = this.options.clock.now();
 		// Its turn came too late before the deadline, which allows a late poll.
@@ -181,7 +213,7 @@ export class Poller {
 	}
 
 	/** The pause after a response, in milliseconds. */
-	private pauseAfter(result: OpenResult, { submittedAt }: Wait): number {
+	private pauseAfter(result: OpenResult, { submittedAt }: Polling): number {
 		const { clock } = this.options;
 		const pause = pauseOf(this.intervalMs, this.tasksLeft(), clock.now() - submittedAt);
 		const { rateLimited = false, soon = false } = result.kind === 'transient' ? result : {};
@@ -190,11 +222,18 @@ export class Poller {
 	}
 
 	/** Sleeps until a time, at least once, unless the wait ends meanwhile. */
-	private async sleepUntil(at: number, wait: Wait): Promise<void> {
+	private async sleepUntil(at: number, wait: Polling): Promise<void> {
 		const { clock } = this.options;
 		do {
 			await this.sleepTogether(Math.min(at, together(clock.now() + LONGEST_SLEEP_MS)));
 		} while (!wait.isOver && clock.now() < at);
+	}
+
+	/** Sleeps until no poll has got a result for a while, unless the wait ends meanwhile. */
+	private async sleepUntilStalled(wait: Polling): Promise<void> {
+		const { clock } = this.options;
+		const stalledAt = (): number => (this.resultAt ?? 0) + STALLED_MS;
+		while (!wait.isOver && clock.now() < stalledAt()) await this.sleepUntil(stalledAt(), wait);
 	}
 
 	/** Sleeps until a time, in one sleep for all tasks that have the same. */
@@ -209,10 +248,10 @@ export class Poller {
 }
 
 /** Notes the result of a poll. */
-function note(wait: Wait, result: OpenResult): void {
+function note(wait: Polling, result: OpenResult): void {
 	if (result.kind === 'state') wait.state = result.state;
 	wait.error = result.kind === 'transient' ? result.error : undefined;
 	if (result.kind === 'state' || result.rateLimited !== true) wait.hasResult = true;
 }
 
-const seenIn = ({ state, error }: Wait): Seen => ({ state, error });
+const seenIn = ({ state, error }: Polling): Seen => ({ state, error });

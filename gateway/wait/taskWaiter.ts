@@ -1,10 +1,8 @@
 import { submitTime, forNextWait, type PollHistory } from './pollHistory';
-import { JITTER, SHORTEST_PAUSE_MS } from './pollTimes';
-import { LONGEST_POLL_MS, Poller, type PollerOptions, type Seen } from './poller';
+import { Poller, type PollerOptions, type Seen } from './poller';
 import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
 import { GatewayError } from '../protocol/gatewayError';
-import { CanceledInQueue } from '../pace/rateLimiter';
 import { isFinished } from '../protocol/status';
 import { TasksOfRun } from './taskQueries';
 import {
@@ -18,7 +16,7 @@ import {
 } from './pollTask';
 
 /** A wait for a task. A plain value, which can be stored and continued later. */
-export interface WaitFor {
+export interface Wait {
 	task: Task;
 	/** The time limit of the whole wait, in milliseconds. */
 	maxWaitMs: number;
@@ -28,15 +26,23 @@ export interface WaitFor {
 	history?: PollHistory;
 }
 
+/** How to wait for a task. */
+export interface HowToWait {
+	/** Only until a poll gets a result about it, for a wait that is continued later. */
+	once?: boolean;
+	/** Ends this wait alone. */
+	signal?: AbortSignal;
+}
+
 /** A task that has finished with images. */
-export interface FinishedTask<W extends WaitFor> {
+export interface FinishedTask<W extends Wait> {
 	kind: 'finished';
 	wait: W;
 	state: TaskState;
 }
 
 /** A task that is still open. */
-interface OpenTask<W extends WaitFor> {
+interface OpenTask<W extends Wait> {
 	kind: 'open';
 	/** The wait with the task's last status, to be continued. */
 	wait: W;
@@ -47,13 +53,7 @@ interface OpenTask<W extends WaitFor> {
 }
 
 /** How a wait ended, for now. */
-export type TaskEnd<W extends WaitFor> = FinishedTask<W> | OpenTask<W>;
-
-/**
- * How long a check goes on without a result for any of its tasks, in milliseconds: a little longer
- * than a poll may take.
- */
-const STALLED_MS = 35_000;
+export type TaskEnd<W extends Wait> = FinishedTask<W> | OpenTask<W>;
 
 /** How often a person who watches is told that status checks fail. */
 const TOLD_EVERY_MS = 10_000;
@@ -64,18 +64,12 @@ const TOLD_EVERY_MS = 10_000;
  */
 export class TaskWaiter {
 	/** The waits in progress, which items with the same task and the same limits share. */
-	private readonly waiting = new Map<string, Promise<{ task: PolledTask; seen: Seen }>>();
+	private readonly waiting = new Map<string | symbol, Promise<{ task: PolledTask; seen: Seen }>>();
 
 	/** When a person was last told of a failed status check, by the clock of the run. */
 	private toldAt = -Infinity;
 
 	private readonly poller: Poller;
-
-	/** When a check last got a result about a task, by the clock of the run. */
-	private resultAt?: number;
-
-	/** Resolves once the checks get no results any more. */
-	private stalled?: Promise<undefined>;
 
 	/**
 	 * @param pace what the pauses between two polls of a task follow from
@@ -91,19 +85,22 @@ export class TaskWaiter {
 	}
 
 	/**
-	 * Waits for a task until its deadline. `once`: until a poll gets a result about it, for a wait that is
-	 * continued later. The tasks that are polled so together are polled as long as there are results; one
+	 * Waits for a task until its deadline, or once until a poll gets a result about it. The tasks that are polled so together are polled as long as there are results; one
 	 * whose deadline is over is polled as well, and then counts as still open.
 	 *
 	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
 	 */
-	async wait<W extends WaitFor>(wait: W, once: boolean): Promise<TaskEnd<W>> {
+	async wait<W extends Wait>(
+		wait: W,
+		{ once = false, signal }: HowToWait = {},
+	): Promise<TaskEnd<W>> {
 		const leftMs = wait.deadlineAt - Date.now();
-		const shared = `${taskKey(wait.task)} ${wait.maxWaitMs}`;
+		// What a signal ends is nobody else's.
+		const shared = signal ? Symbol() : `${taskKey(wait.task)} ${wait.maxWaitMs}`;
 		const start = async () => {
-			const task = this.polledTask(wait);
+			const task = { ...this.polledTask(wait), signal };
 			const seen = await (once
-				? this.pollUntilResult(task)
+				? this.poller.waitForResult(task)
 				: this.poller.wait(task, Math.max(1000, leftMs), ageOf(wait.task)));
 			return { task, seen };
 		};
@@ -122,7 +119,7 @@ export class TaskWaiter {
 	 * @param isLast whether a task that is open has passed its deadline
 	 * @throws GatewayError with the ID of the task, if it has failed
 	 */
-	private endOf<W extends WaitFor>(
+	private endOf<W extends Wait>(
 		wait: W,
 		task: PolledTask,
 		seen: Seen,
@@ -143,7 +140,7 @@ export class TaskWaiter {
 	}
 
 	/** The task of a wait, with what earlier polls have shown, on the clock of the run. */
-	private polledTask({ task: submitted, ...wait }: WaitFor): PolledTask {
+	private polledTask({ task: submitted, ...wait }: Wait): PolledTask {
 		const { clock } = this.context;
 		const { taskId, taskType, statusUrl, sent } = submitted;
 		this.tasks.add(submitted);
@@ -154,53 +151,12 @@ export class TaskWaiter {
 		return { taskId, taskType, statusUrl, sent, submittedAtMs, ...history };
 	}
 
-	/** Polls a task until a poll gets a result about it, or none of these polls gets one any more. */
-	private async pollUntilResult(task: PolledTask): Promise<Seen> {
-		this.resultAt ??= this.context.clock.now();
-		const stalled = (this.stalled ??= this.untilStalled());
-		return (await Promise.race([this.pollWhileRefused(task), stalled])) ?? {};
-	}
-
-	private async pollWhileRefused(task: PolledTask): Promise<Seen> {
-		const { clock } = this.context;
-		const timeLeftMs = (): number => (this.isStalled() ? 0 : LONGEST_POLL_MS);
-		while (!this.isStalled()) {
-			const result = await this.pollOnce(task, timeLeftMs).catch((reason: unknown) => {
-				if (reason instanceof CanceledInQueue) return undefined;
-				this.resultAt = clock.now();
-				throw reason as Error;
-			});
-			if (result === undefined) break;
-			const isRefused = result.kind === 'transient' && result.rateLimited === true;
-			if (!isRefused) {
-				this.resultAt = clock.now();
-				return result.kind === 'state' ? { state: result.state } : { error: result.error };
-			}
-			const pauseMs = SHORTEST_PAUSE_MS * (1 + JITTER * clock.random());
-			await clock.sleep(Math.max(result.pauseMs ?? 0, pauseMs));
-		}
-		return {};
-	}
-
-	private isStalled(): boolean {
-		return this.context.clock.now() - (this.resultAt ?? 0) >= STALLED_MS;
-	}
-
-	private async untilStalled(): Promise<undefined> {
-		const { clock } = this.context;
-		while (!this.isStalled()) {
-			const leftMs = (this.resultAt ?? 0) + STALLED_MS - clock.now();
-			// Rejected at the end of the run, when nothing waits for it.
-			await clock.sleep(leftMs).catch(() => (this.resultAt = -Infinity));
-		}
-		return undefined;
-	}
-
 	/** @throws GatewayError with the ID of the task, if another poll would not change it */
 	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<OpenResult> {
 		const { client, clock, limits, onProgress } = this.context;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
-		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
+		const send: SendQuery = async (plan) =>
+			await client.attempt({ ...plan, signal: task.signal }, timeoutMs);
 		const result = await pollTask(this.context, task, this.tasks, send);
 		if (result.kind === 'final') throw aboutTask(result.error, task.taskId);
 		if (result.kind === 'transient' && clock.now() - this.toldAt >= TOLD_EVERY_MS) {
@@ -213,7 +169,7 @@ export class TaskWaiter {
 	}
 }
 
-function openTask<W extends WaitFor>(
+function openTask<W extends Wait>(
 	wait: W,
 	{ taskType, statusUrl }: PolledTask,
 	{ state, error }: Seen,

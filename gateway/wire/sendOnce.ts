@@ -76,7 +76,7 @@ interface SendOnceOptions {
 type ReadBody = (response: WireResponse, reading?: Reading) => Promise<ResponseBody>;
 
 /** Options that some requests have in place of the run's. */
-export type SendOnceOverrides = Partial<Pick<SendOnceOptions, 'requests' | 'read'>>;
+export type SendOnceOverrides = Pick<SendOnceOptions, 'read'>;
 
 /**
  * Creates the function that sends a plan once. Every fault becomes an outcome.
@@ -105,7 +105,7 @@ export function createSendOnce(options: SendOnceOptions): SendOnce {
 		const startedAt = Date.now();
 		let outcome: Outcome | undefined;
 		try {
-			outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
+			outcome = await requests.run(timeoutMs, followRedirects, faultFrom, plan.signal);
 			return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
 		} finally {
 			const url = request.url.replace(/[?#].*$/s, '');

@@ -1,6 +1,7 @@
 import { probeSettings } from '../../gateway/credentialProbe.js';
 import type { Outcome } from '../../gateway/protocol/outcome.js';
 import type { WireResponse } from '../../gateway/wire/transport.js';
+import { textOf } from '../../nodes/shared/errors/settingPlaces.js';
 import { response, fault, page } from './virtual-gateway.mjs';
 
 const SETTINGS = { baseUrl: 'https://gateway.example', apiKey: 'sk-a1' };
@@ -28,7 +29,7 @@ async function verdict(task: Outcome, names: Outcome = task, others: [Outcome?, 
 		const other = isNames ? withApiKey : withoutKey;
 		return await Promise.resolve(arriving(key === 'usual' ? (isNames ? names : task) : other));
 	});
-	return { ...said, asked };
+	return 'problem' in said ? { problem: textOf(said.problem), asked } : { ...said, asked };
 }
 
 /** The problem of the model list at an address of its own, where the key is accepted. */
@@ -41,7 +42,7 @@ async function listProblem(outcome: Outcome): Promise<string | undefined> {
 				arriving(url.startsWith(mediaUrl) ? outcome : response(200, { status: 'queued' })),
 			),
 	);
-	return 'problem' in said ? said.problem : undefined;
+	return 'problem' in said ? textOf(said.problem) : undefined;
 }
 
 const ACCEPTED = 'The gateway accepts the API key';
@@ -54,13 +55,14 @@ const NAMES = response(200, { object: 'list', data: [{ id: 'm' }] });
 const REFUSED = response(401, { error: { message: 'bad key' } });
 const HELLO = response(200, { hello: 'world' });
 
-const CHECK = "Check 'Base URL' in the Media Gateway credential, and that the n8n server can reach";
+const CHECK = 'Check the base URL, and that this server can reach the gateway.';
+const SEE = "See 'Base URL' in the Media Gateway credential.";
 
 test.each<[string, Outcome, string]>([
 	[
 		'401',
 		REFUSED,
-		'The gateway rejected the API key (401): bad key. Check the API key in the Media Gateway credential.',
+		"The gateway rejected the API key (401): bad key. Check the API key. See 'API Key' in the Media Gateway credential.",
 	],
 	[
 		'403',
@@ -70,7 +72,7 @@ test.each<[string, Outcome, string]>([
 	[
 		'a list',
 		response(400, [{ error: { message: 'API key not valid.' } }]),
-		'The gateway rejected the request (400): API key not valid. Check the parameters and the Media Gateway credential.',
+		"The gateway rejected the request (400): API key not valid. Check the parameters, the address and the key. See 'Base URL' and 'API Key' in the Media Gateway credential.",
 	],
 	[
 		'no credit',
@@ -85,32 +87,32 @@ test.each<[string, Outcome, string]>([
 	[
 		'a web page',
 		page(200, '\n<!doctype html>'),
-		`While testing the credential, the gateway responded with a web page instead of JSON. ${CHECK} the gateway.`,
+		`While testing the credential, the gateway responded with a web page instead of JSON. ${CHECK} ${SEE}`,
 	],
 	[
 		'nothing but 404',
 		OTHER_404,
-		`Not found on the gateway (404): Not Found. ${CHECK} the gateway. 'Base URL' led to https://gateway.example/v1/models.`,
+		`Not found on the gateway (404): Not Found. ${CHECK} The base URL led to https://gateway.example/v1/models. ${SEE}`,
 	],
 	[
 		'200 of something else',
 		HELLO,
-		`While testing the credential, the gateway responded with JSON without any of the expected fields. ${CHECK} the gateway.`,
+		`While testing the credential, the gateway responded with JSON without any of the expected fields. ${CHECK} ${SEE}`,
 	],
 	[
 		'a header that is missing',
 		response(400, { message: '1 < 2 headers' }),
-		"The gateway rejected the request (400): 1 < 2 headers. If it needs another header, add it as 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.",
+		"The gateway rejected the request (400): 1 < 2 headers. If it needs another header, add it. See 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.",
 	],
 	[
 		'a redirect to https',
 		response(301, {}, { location: 'HTTPS://x/' }),
-		"While testing the credential, the gateway redirected to another address (301). The API key isn't sent to other addresses. If HTTPS://x/ is your gateway's address, enter it as 'Base URL' in the Media Gateway credential.",
+		"While testing the credential, the gateway redirected to another address (301). The API key isn't sent to other addresses. If HTTPS://x/ is your gateway's address, enter it as the base URL. See 'Base URL' in the Media Gateway credential.",
 	],
 	[
 		'429',
 		response(429, {}),
-		"Rate limit exceeded (429). Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.",
+		"Rate limit exceeded (429). Send fewer requests per second or at a time. The request wasn't accepted, and you weren't charged. See 'Requests per Second' and 'Concurrency' in the options.",
 	],
 	[
 		'503',
@@ -120,12 +122,12 @@ test.each<[string, Outcome, string]>([
 	[
 		'nothing there',
 		fault('refused', 'ECONNREFUSED'),
-		`While testing the credential, the connection to the gateway was refused. ${CHECK} the gateway. (ECONNREFUSED)`,
+		`While testing the credential, the connection to the gateway was refused. ${CHECK} (ECONNREFUSED) ${SEE}`,
 	],
 	[
 		'http where https is spoken',
 		page(400, 'Client sent an HTTP request to an HTTPS server.\n'),
-		'The server uses https at this address (400): Client sent an HTTP request to an HTTPS server. Change "http://" to "https://" in \'Base URL\' of the Media Gateway credential.',
+		'The server uses https at this address (400): Client sent an HTTP request to an HTTPS server. Change "http://" to "https://" in the base URL. See \'Base URL\' in the Media Gateway credential.',
 	],
 ])('%s is told in the words of all errors', async (_name, outcome, expected) => {
 	expect(await verdict(outcome)).toMatchObject({ problem: expected });
@@ -147,7 +149,8 @@ test.each<[string, Outcome, RegExp]>([
 ])('the problem of a listing names the field to correct: %s', async (_name, outcome, expected) => {
 	const message = (await listProblem(outcome)) ?? '';
 	expect(message).toMatch(expected);
-	expect(message).toContain("Check 'Base URL' (or 'Media URL' under 'Gateway Settings', if set)");
+	expect(message).toMatch(/See 'Base URL' in .*, or 'Media URL' under 'Gateway Settings' in/);
+	expect(message).toContain('Check the base URL (or the media URL, if set)');
 });
 
 test('a listing that reports a failure is quoted; one that is asked too often is there', async () => {

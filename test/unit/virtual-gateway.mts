@@ -15,6 +15,7 @@ export const FAULTS = Object.keys({
 	blocked: 0,
 	reset: 0,
 	timeout: 0,
+	ended: 0,
 	tooSlow: 0,
 	notAnImage: 0,
 	tooLarge: 0,

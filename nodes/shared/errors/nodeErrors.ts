@@ -18,6 +18,7 @@ import {
 	type UnreturnedPayment,
 } from './itemReport';
 import { rowName } from './rowNames';
+import { withPlaces } from './settingPlaces';
 
 /**
  * The text of an error. The engine takes an error with the word "canceled" for a Stop by the user.
@@ -34,11 +35,12 @@ export function problemOf(error: unknown): Problem {
 		const details = isJsonObject(context.details) ? (context.details as Partial<Problem>) : {};
 		problem = { message, description: String(description ?? ''), ...details };
 	} else if (error instanceof Error) problem.message = error.message;
-	const { message, description, url, response } = problem;
+	const { message, url, response } = problem;
 	return {
 		...problem,
 		message: shown(message),
-		description: shown(description),
+		description: shown(withPlaces(problem)),
+		settings: undefined,
 		url: url?.startsWith('data:') === true ? undefined : url,
 		response: response && withoutDataUrls(response).slice(0, LONGEST_EXCERPT),
 	};

@@ -1,10 +1,10 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { type Charged, type Task, taskKey, type WaitFor } from '../../../gateway';
+import { type Charged, type Task, taskKey, type Wait } from '../../../gateway';
 import { fieldsOf, type RequestFacts } from '../errors/itemReport';
 import type { TaskOfItem } from './taskReference';
 
 /** The wait of an input item for a task. */
-export interface TaskWait extends WaitFor, TaskOfItem {
+export interface TaskWait extends Wait, TaskOfItem {
 	facts: RequestFacts;
 	/** Whether the task was charged: certainly where the node that waits has submitted it. */
 	charged: Charged;

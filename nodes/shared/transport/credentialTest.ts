@@ -6,6 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { probeSettings, type Transport } from '../../../gateway';
 import { isByteStream } from '../../../util/byteStream';
+import { textOf } from '../errors/settingPlaces';
 import { bodyOf } from './n8nTransport';
 
 /**
@@ -20,7 +21,7 @@ export async function testMediaGateway(
 ): Promise<INodeCredentialTestResult> {
 	const verdict = await probeSettings(credential.data ?? {}, testTransport(this.helpers));
 	return 'problem' in verdict
-		? { status: 'Error', message: verdict.problem }
+		? { status: 'Error', message: textOf(verdict.problem) }
 		: { status: 'OK', message: verdict.good };
 }
 

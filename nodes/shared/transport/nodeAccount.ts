@@ -1,6 +1,7 @@
 import { NodeOperationError } from 'n8n-workflow';
 import type { ICredentialDataDecryptedObject, ICredentialsDecrypted, INode } from 'n8n-workflow';
 import { type Account, accountOf, GatewayError } from '../../../gateway';
+import { withPlaces } from '../errors/settingPlaces';
 import { nonEmptyString } from '../../../util/json';
 
 export const CREDENTIAL = 'mediaGatewayApi';
@@ -42,7 +43,7 @@ function opened(node: INode, open: () => Account): Account {
 		return open();
 	} catch (error) {
 		if (!(error instanceof GatewayError)) throw error as Error;
-		const { message, description } = error.problem;
-		throw new NodeOperationError(node, message, { description });
+		const { message } = error.problem;
+		throw new NodeOperationError(node, message, { description: withPlaces(error.problem) });
 	}
 }

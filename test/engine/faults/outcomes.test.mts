@@ -197,7 +197,7 @@ describe('a paid request that never left', () => {
 		policy.enabled = true;
 		try {
 			for (const { error, details } of await payAt({ baseUrl: server.url })) {
-				expect(error).toMatch(/n8n blocked the request/);
+				expect(error).toMatch(/the request to this address was blocked/);
 				expect(details).not.toHaveProperty('outcome');
 			}
 			expect(server.requests).toEqual([]);

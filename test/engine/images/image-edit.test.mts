@@ -246,7 +246,7 @@ describe('an edit as JSON', () => {
 				description: expect.stringMatching(
 					imageApi === 'json'
 						? /'Image API' under 'Gateway Settings'/
-						: /'Image API' .*led to http:\S+\/api\/v3\/images\/edits/,
+						: /led to http:\S+\/api\/v3\/images\/edits.* See 'Image API'/,
 				),
 			});
 			expect(JSON.stringify(errorOf(wrong))).not.toContain(secret);

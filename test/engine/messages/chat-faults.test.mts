@@ -270,7 +270,7 @@ describe('only a Stop', () => {
 			caller.abort();
 			own = await asking.catch((error: unknown) => error);
 		});
-		expect((own as Error).message).toContain('the agent ended the call');
+		expect((own as Error).message).toContain('the call was ended');
 		expect(everythingIn(own)).not.toContain('canceled');
 		expect(result.status).toBe('success');
 		expect(scene.bodies).toHaveLength(1);

@@ -46,7 +46,7 @@ test.each<[string, Fault, string]>([
 	expect(sent()).toBeLessThanOrEqual(2 * MOST_SENT);
 	expect(failed.map(({ prompt }) => prompt)).toEqual(numbered(51));
 	expect(failed.every(({ charged }) => charged === 'no')).toBe(true);
-	const unsent = failed.filter(({ description }) => String(description).endsWith(NOT_SENT));
+	const unsent = failed.filter(({ description }) => String(description).includes(NOT_SENT));
 	expect(unsent.length).toBeGreaterThanOrEqual(51 - MOST_SENT);
 	expect(new Set(unsent.map(({ error }) => error))).toEqual(
 		new Set([told.replace(' (tried 2 times)', '')]),
@@ -114,7 +114,7 @@ test.each<[string, Fault, number]>([
 		const failed = results.filter(({ error }) => error !== undefined);
 		expect([failed.length, bench.gateway.paid]).toEqual([31, 20]);
 		expect(failed.every(({ charged }) => charged === 'no')).toBe(true);
-		expect(failed.some(({ description }) => String(description).endsWith(NOT_SENT))).toBe(false);
+		expect(failed.some(({ description }) => String(description).includes(NOT_SENT))).toBe(false);
 		expect(sent()).toBe(20 + 31 * tries);
 	},
 );

@@ -105,7 +105,7 @@ describe('the test behind the button', () => {
 			[
 				KEY,
 				`${none.url}/a?key=abcdef0123456789`,
-				/\(404\).*'Base URL' led to \S+models\?key=\*\*\*/,
+				/\(404\).*base URL led to \S+models\?key=\*\*\*.* See 'Base URL'/,
 			],
 		] as const) {
 			const { status, message: said } = await withKey(apiKey, { baseUrl });
@@ -180,7 +180,7 @@ describe('the test behind the button', () => {
 		const { status, message } = await withKey(KEY, { baseUrl: own.url, headers });
 		expect([status, message]).toEqual([
 			'Error',
-			'The gateway rejected the request (400): x-provider is required for *** with Bearer …. Check the parameters and the Media Gateway credential.',
+			"The gateway rejected the request (400): x-provider is required for *** with Bearer …. Check the parameters, the address and the key. See 'Base URL' and 'API Key' in the Media Gateway credential.",
 		]);
 	});
 
@@ -360,7 +360,7 @@ describe('before anything is sent', () => {
 		const { error } = await host.run(workflowOf('imageGeneration', parameters));
 		expect(error).toMatchObject({
 			message: expect.stringContaining('a request header is invalid'),
-			description: expect.stringMatching(/'Additional Headers'.*you weren't charged/),
+			description: expect.stringMatching(/you weren't charged.*'Additional Headers'/),
 			context: { details: { charged: 'no' } },
 		});
 		expect(bench.gateway.paid).toBe(0);

@@ -41,8 +41,8 @@ describe('an error before the items begin', () => {
 	}
 
 	test.each<[NodeName, 'regular' | 'error', object, IDataObject, RegExp]>([
-		['imageGeneration', 'regular', { baseUrl: '' }, {}, /'Base URL'/],
-		['imageWait', 'error', { mediaUrl: 'not an address' }, {}, /'Media URL'/],
+		['imageGeneration', 'regular', { baseUrl: '' }, {}, /base URL/],
+		['imageWait', 'error', { mediaUrl: 'not an address' }, {}, /media URL/],
 		['imageEdit', 'error', { apiKey: '<API_KEY>' }, {}, /placeholder/],
 		['message', 'regular', { apiKey: '' }, {}, /API key is empty/],
 		['mediaModels', 'error', {}, { options: { timeout: 'abc' } }, /'Timeout \(Seconds\)' must be/],

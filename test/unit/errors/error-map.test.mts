@@ -11,6 +11,7 @@ import {
 } from '../../../gateway/protocol/requestPlan.js';
 import { planMessage } from '../../../gateway/messages/message.js';
 import { withDetails } from '../../../gateway/protocol/gatewayError.js';
+import { withPlaces } from '../../../nodes/shared/errors/settingPlaces.js';
 import { response, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };
@@ -39,7 +40,7 @@ const at = (path: string, outcome: Outcome): Outcome =>
 /** What a person reads. */
 const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string => {
 	const { problem } = errorFor(plan, outcome, attempts);
-	return `${problem.message} | ${problem.description}`;
+	return `${problem.message} | ${withPlaces(problem)}`;
 };
 
 /** As gateways word it. */
@@ -62,7 +63,12 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 	['403', sync, response(403), /doesn't allow this request \(403\) \| .*console/],
 	['404 of a task', poll, saying(404, 'gone'), /\(404\): gone \| .*or another account/],
 	['413', sync, response(413), /too large for the gateway \(413\) \| Shorten the text/],
-	['429 for haste', sync, response(429, TOO_OFTEN), /\| Lower 'Requests per.*weren't charged/],
+	[
+		'429 for haste',
+		sync,
+		response(429, TOO_OFTEN),
+		/\| Send fewer .*weren't charged\. See 'Requests per Second' and 'Concurrency' in the options/,
+	],
 	['429 for quota', sync, saying(429, 'insufficient quota'), /Insufficient .* \| Top up/],
 	[
 		'401 of a message without quota',
@@ -72,43 +78,83 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 	],
 	['402', sync, response(402, { code: 402, msg: 'none' }), /Insufficient .*: none \| Top up/],
 	['400 for a budget', sync, response(400, budget), /Insufficient .*: Current cost: 5 \| Top up/],
-	['400 for the flag', submit, saying(400, NO_FLAG), /mode \(400\): .* \| Set 'Mode' to 'Synchr/],
+	[
+		'400 for the flag',
+		submit,
+		saying(400, NO_FLAG),
+		/mode \(400\): .* \| Send it synchronously.* See 'Mode'/,
+	],
 	[
 		'404 for the flag',
 		path,
 		saying(404, 'Invalid URL'),
-		/mode \(404\): .*another 'Asynchronous Flag'/,
+		/mode \(404\): .* See 'Mode', or 'Asynchronous Flag' under/,
 	],
 	[
 		'404 that echoes it',
 		submit,
 		gone,
-		/Check 'Base URL' .*led to https:\/\/g.example\/api\/v1\/im/,
+		/Check the base URL.*led to https:\/\/g.example\/api\/v1\/im/,
 	],
-	['404 of Ark for a model', submit, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
-	['the same of an edit', edit, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
-	['the same of a message', message, saying(404, NO_MODEL), /available to .*\(404\): .*'Model'/],
+	[
+		'404 of Ark for a model',
+		submit,
+		saying(404, NO_MODEL),
+		/available to .*\(404\): .*of the model/,
+	],
+	['the same of an edit', edit, saying(404, NO_MODEL), /available to .*\(404\): .*of the model/],
+	[
+		'the same of a message',
+		message,
+		saying(404, NO_MODEL),
+		/available to .*\(404\): .*of the model/,
+	],
 	[
 		'503 of new-api',
 		submit,
 		response(503, { error: NO_CHANNEL }),
-		/available to .*\(503\): No avail.*'Model'/,
+		/available to .*\(503\): No avail.*of the model/,
 	],
 	['404 of OpenRouter', message, saying(404, NO_ENDPOINT), /available to .*\(404\): No endp/],
-	['404 of an edit', edit, at('/v1/images/edits', saying(404, 'no')), /another 'Image API'/],
+	[
+		'404 of an edit',
+		edit,
+		at('/v1/images/edits', saying(404, 'no')),
+		/another image API.* See 'Image API'/,
+	],
 	['415 of an edit', edit, saying(415, 'no'), /doesn't take this edit \(415\): no \| /],
 	['400 for a header', sync, saying(400, NO_HEADER), /\(400\): Either .*'Additional Headers'/],
 	['400 for a flag not set', sync, saying(400, NO_FLAG), /rejected the request \(400\)/],
 	['500 of a poll', poll, saying(500, 'oops'), /checking .*\(500\): oops \| Try again later/],
 	['307', sync, moved, /\(307\) \| The API key isn't sent.*https:\/\/b.example\/ is your/],
-	['a web page', poll, page(200, '<html>'), /a web page instead of JSON \| Check 'Base URL'/],
+	[
+		'a web page',
+		poll,
+		page(200, '<html>'),
+		/a web page instead of JSON \| Check the base URL.* See 'Base URL' in the Media Gateway/,
+	],
 	['an empty body', poll, page(200, ' '), /responded with an empty body/],
 	['half a document', poll, page(200, '{"id'), /responded with a body that isn't JSON/],
-	['no key', message, saying(401, 'No token provided'), /provided \| .*change 'Message Authentic/],
+	[
+		'no key',
+		message,
+		saying(401, 'No token provided'),
+		/provided \| .*another form.*See 'API Key' .*'Message Authentic/,
+	],
 	['a disabled key', message, saying(401, 'this key is not enabled'), /\| .*whether it is enabled/],
-	['a placeholder', message, saying(401, 'invalid key'), /\| Check the API key in the Media Gat/],
+	[
+		'a placeholder',
+		message,
+		saying(401, 'invalid key'),
+		/\| Check the API key.* See 'API Key' in the Media Gat/,
+	],
 	['a key of another form', message, saying(401, 'no'), /rejected the API key.*'Authorization: B/],
-	['a wrong model', message, saying(400, 'Incorrect model ID'), /\| Check the spelling of 'Model'/],
+	[
+		'a wrong model',
+		message,
+		saying(400, 'Incorrect model ID'),
+		/\| Check the spelling of the model/,
+	],
 	['sampling', sampled, saying(400, 'unsupported'), /Remove temperature, top_p from the options/],
 	['missing thinking', message, saying(400, NO_THINKING), /needs its earlier thinking.*'Disabled'/],
 	['changed thinking', asking(continued), saying(400, 'Invalid signature'), /sent back unchanged/],
@@ -120,12 +166,15 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 });
 
 test.each<[Fault, RegExp]>([
-	['refused', /connection to the gateway was refused.* \| Check 'Base URL'/],
-	['notFound', /host name of the gateway was not found.* \| Check 'Base URL'/],
-	['invalidAddress', /address is invalid.* \| Check 'Base URL'/],
-	['certificate', /certificate isn't trusted.* \| .*'Allow Self-Signed Certificates'/],
+	['refused', /connection to the gateway was refused.* \| Check the base URL/],
+	['notFound', /host name of the gateway was not found.* \| Check the base URL/],
+	['invalidAddress', /address is invalid.* \| Check the base URL/],
+	[
+		'certificate',
+		/certificate isn't trusted.* \| .*allow it\. See 'Allow Self-Signed Certificates'/,
+	],
 	['reset', /connection was closed.* \| Try again later/],
-	['timeout', /the request timed out.* \| .*increase 'Timeout'/],
+	['timeout', /the request timed out.* \| .*increase the timeout\. See 'Timeout' in the options/],
 	['tooLarge', /response is too large/],
 	['other', /connection failed.* \| Try again later/],
 ])('the fault %s', (kind, expected) => {
@@ -159,10 +208,10 @@ test.each<[string, Outcome]>([
 });
 
 test.each<[Record<string, string>, string]>([
-	[{ 'retry-after': '30' }, 'Retry after 30 s. Lower'],
-	[{ 'retry-after': '0' }, 'Lower'],
-	[{ 'x-ratelimit-reset': '7' }, 'Retry after 7 s. Lower'],
-	[{ 'retry-after': 'soon' }, 'Lower'],
+	[{ 'retry-after': '30' }, 'Retry after 30 s. Send fewer'],
+	[{ 'retry-after': '0' }, 'Send fewer'],
+	[{ 'x-ratelimit-reset': '7' }, 'Retry after 7 s. Send fewer'],
+	[{ 'retry-after': 'soon' }, 'Send fewer'],
 ])('the pause that a rate limit asks for by %j: "%s …"', (headers, start) => {
 	const { description } = errorFor(sync, response(429, TOO_OFTEN, headers)).problem;
 	expect(description.startsWith(start)).toBe(true);

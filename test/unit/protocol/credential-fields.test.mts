@@ -4,7 +4,8 @@ import {
 	credentialHeaders,
 	skipsCertificate,
 } from '../../../gateway/protocol/auth.js';
-import { asText, credentialProblem, readCredential } from '../../../gateway/protocol/credential.js';
+import { credentialProblem, readCredential } from '../../../gateway/protocol/credential.js';
+import { textOf } from '../../../nodes/shared/errors/settingPlaces.js';
 
 const BASE = 'https://gateway.example/api';
 const fields = (headers: unknown, more: object = {}) => ({
@@ -50,15 +51,15 @@ describe('a header that would replace another one is named, without its value', 
 		...['Transfer-Encoding', 'Connection', 'X-Async', 'anthropic-version', 'Expect'],
 	])('%s is already set', (name) => {
 		const problem = credentialProblem(readCredential(rows(row(name, 'hidden-value'))))!;
-		expect(asText(problem)).toBe(
-			`The header '${name}' is already set, by the nodes themselves or by another field. Correct 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.`,
+		expect(textOf(problem)).toBe(
+			`The header '${name}' is already set, by the client itself or by another field. Remove it, or give it another name. See 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.`,
 		);
 	});
 
 	test('the version header by the name that the user gave it, and then no other', () => {
 		const named = { ...rows(row('Vendor-Version', '1')), versionHeaderName: 'vendor-version' };
 		expect(credentialProblem(readCredential(named))?.message).toMatch(
-			/already set, by the nodes themselves/,
+			/already set, by the client itself/,
 		);
 		const free = { ...rows(row('anthropic-version', '1')), versionHeaderName: 'vendor-version' };
 		expect(credentialProblem(readCredential(free))).toBeUndefined();
@@ -69,8 +70,8 @@ test.each(['authorization', 'X-Api-Key', 'Content-Type', 'anthropic-version', 'X
 	'a header for the key of a payment that is none of its own is refused: %s',
 	(idempotencyHeader) => {
 		const given = { ...rows(row('x-tenant', '7')), idempotencyHeader };
-		expect(asText(credentialProblem(readCredential(given))!)).toMatch(
-			/already set.*Correct 'Idempotency Header' under 'Gateway Settings'/,
+		expect(textOf(credentialProblem(readCredential(given))!)).toMatch(
+			/already set.* See 'Idempotency Header' under 'Gateway Settings'/,
 		);
 	},
 );
@@ -94,7 +95,7 @@ test('additional headers go to the origin of the gateway, and to no other', () =
 
 test('a version header that would replace the key is refused', () => {
 	const given = { ...fields(undefined), versionHeaderName: 'Authorization' };
-	expect(credentialProblem(readCredential(given))?.description).toMatch(
+	expect(textOf(credentialProblem(readCredential(given))!)).toMatch(
 		/'Version Header Name' under 'Gateway Settings'/,
 	);
 });
@@ -116,11 +117,14 @@ test.each<[string, unknown]>([
 });
 
 test.each([
-	[{ baseUrl: 'gateway.example' }, /^'Base URL' .* is not a web address\. It must begin with/],
-	[{ mediaUrl: 'ftp://m.example' }, /^'Media URL' .* is not a web address/],
-	[{ apiKey: 'Bearer ' }, /^The API key is empty\. Enter the key/],
+	[
+		{ baseUrl: 'gateway.example' },
+		/^The base URL is not a web address\. It must begin with.* See 'Base URL' in/,
+	],
+	[{ mediaUrl: 'ftp://m.example' }, /^The media URL is not a web address.* See 'Media URL' under/],
+	[{ apiKey: 'Bearer ' }, /^The API key is empty\. Enter the key.* See 'API Key' in/],
 ])('the problem of %j is told with what to do', (field, words) => {
-	expect(asText(credentialProblem(readCredential(fields(undefined, field)))!)).toMatch(words);
+	expect(textOf(credentialProblem(readCredential(fields(undefined, field)))!)).toMatch(words);
 });
 
 test('an untrusted certificate is accepted only if the user chose so, at the model list as well', () => {

@@ -212,8 +212,8 @@ test('a 429 that names a long time says when, and gives no advice about the rate
 	const told = (message: string) => errorFor(submit, response(429, { error: { message } })).problem;
 	const long = told('Your quota will reset after 27h41m36s');
 	expect(long.description).toMatch(/^Retry after 27 h 42 min\. The request wasn't accepted/);
-	expect(told('try again in 6s').description).toMatch(/^Retry after 6 s\. Lower 'Requests/);
-	expect(told('too many').description).toMatch(/^Lower 'Requests/);
+	expect(told('try again in 6s').description).toMatch(/^Retry after 6 s\. Send fewer/);
+	expect(told('too many').description).toMatch(/^Send fewer/);
 });
 
 test('the key of a payment has only what all gateways take, and nothing of it can be read', () => {

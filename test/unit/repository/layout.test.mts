@@ -91,6 +91,32 @@ test.each(ARROWS)('%s imports from nowhere but %j', (room, allowed) => {
 	expect(strangers).toEqual([]);
 });
 
+test('texts of the client name no field of the credential, node or option of n8n', () => {
+	const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+	const labels = [
+		...read('credentials/MediaGatewayApi.credentials.ts').matchAll(/displayName: '(.*)'/g),
+	];
+	const places = [...read('nodes/shared/errors/settingPlaces.ts').matchAll(/"'([^']+)'"/g)];
+	const names = [...labels, ...places].map(([, name]) => `'${name}'`);
+	expect(names.length).toBeGreaterThan(25);
+	const others = [
+		'Media Gateway credential',
+		'Image Wait',
+		'Image Task',
+		'n8n server',
+		'n8n administrator',
+	];
+	const isNamed = (line: string): boolean =>
+		(/["`].*'/.test(line) && names.some((name) => line.includes(name))) ||
+		others.some((name) => line.includes(name));
+	const named = sources
+		// It compares what the options say.
+		.filter((file) => file.startsWith('gateway/') && !file.endsWith('modelLimits.ts'))
+		.flatMap((file) => read(file).split('\n'))
+		.filter((line) => !/^\s*(\*|\/\/|\/\*)/.test(line) && isNamed(line));
+	expect(named).toEqual([]);
+});
+
 test('no node imports from another node', () => {
 	const strangers = importsFrom('nodes/')
 		.filter(({ file }) => !file.startsWith('nodes/shared/'))

@@ -24,7 +24,7 @@ async function check(httpCode: number, json: object) {
 	const waiter = new TaskWaiter(context, { intervalMs: 3000 }, new TasksOfRun());
 	const task = { taskId: 'task_0123456789', taskType: 'generation' as const };
 	const wait = { task, maxWaitMs: 600_000, deadlineAt: Date.now() + 600_000 };
-	const end = await clock.run(waiter.wait(wait, true));
+	const end = await clock.run(waiter.wait(wait, { once: true }));
 	return { kind: end.kind, polls, seconds: Math.round(clock.now() / 1000) };
 }
 
