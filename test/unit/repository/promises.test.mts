@@ -47,7 +47,7 @@ const PROMISES: Record<string, Array<[sentence: string, file: string, test: stri
 			'Retry On Fail sends a message of unknown outcome again, and no other',
 		],
 		['What is never paid twice', POLICY, NOT_ACCEPTED],
-		['Only Retry sends an image request', RETRIES, "'image, no response',    'Retry',"],
+		['Without a key, only Retry sends', RETRIES, "'image, no response',    'Retry',"],
 		['This request names no model, so it generates nothing', FITS, 'costs nothing'],
 	],
 	'docs/errors-and-charges.md': [
