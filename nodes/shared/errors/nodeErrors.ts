@@ -144,8 +144,7 @@ export function describeUnreturned(
 	payments: UnreturnedPayment[],
 	nameOf: NameOfRow = rowName,
 ): string {
-	const sorted = [...payments].sort((one, other) => one.item - other.item);
-	const lines = sorted.map((payment) => ({ item: payment.item, line: lineOf(payment) }));
+	const lines = payments.map((payment) => ({ item: payment.item, line: lineOf(payment) }));
 	return [TASKS, IMAGES, STORED, UNCLEAR]
 		.flatMap((heading) => {
 			const own = lines.filter(({ line: [kind] }) => kind === heading);
