@@ -114,10 +114,9 @@ export class Assignment {
 	 */
 	async identify(itemIndex: number, account: string, digest: Digest): Promise<Identity> {
 		const { json = {}, binary } = this.context.getInputData()[itemIndex] ?? {};
-		const { choices } = this;
 		const isKnown = this.isKnownBy(json);
-		const inputDigest = isKnown ? await digest([account, choices, json, binary]) : '';
-		const identity = { ...this.placeOf(itemIndex), choices, inputDigest };
+		const inputDigest = isKnown ? await digest([account, this.choices, json, binary]) : '';
+		const identity = { ...this.placeOf(itemIndex), inputDigest };
 		this.identities.set(itemIndex, identity);
 		return identity;
 	}
@@ -263,9 +262,7 @@ export class Assignment {
 	}
 
 	/** Whether the input of an item says which one it is. */
-	protected isKnownBy(_: IDataObject): boolean {
-		return true;
-	}
+	protected readonly isKnownBy: (json: IDataObject) => boolean = () => true;
 
 	/** The earlier payment that is an item's own. */
 	protected findEarlier(itemIndex: number, identity?: Identity): Payment | undefined {
@@ -301,13 +298,12 @@ export class Assignment {
 
 	/** Records what input items bring with them like payments of an earlier try of this run. */
 	private addBrought(readBrought: NonNullable<PaymentSources['readBrought']>): void {
-		const { choices } = this;
 		const own = this.payments.filter((payment) => this.isOfThisRun(payment));
 		const known = new Set(own.map(({ itemIndex }) => itemIndex));
 		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) {
 			const result = known.has(itemIndex) ? undefined : readBrought(itemIndex);
 			if (result === undefined) continue;
-			this.payments.push({ ...this.placeOf(itemIndex), choices, result });
+			this.payments.push({ ...this.placeOf(itemIndex), result });
 		}
 	}
 
@@ -341,7 +337,7 @@ export class Assignment {
 
 	/** The identity of an item of which nothing is read. */
 	private placeOf(itemIndex: number): Identity {
-		return { itemIndex, requestDigest: '', inputDigest: '', ...this.run };
+		return { itemIndex, requestDigest: '', inputDigest: '', choices: this.choices, ...this.run };
 	}
 
 	protected idempotencyKeyOf(requestDigest: string, ...number: unknown[]): string {

@@ -65,9 +65,8 @@ export class CallAssignment extends Assignment {
 	}
 
 	/** Without input, all calls would be the same one, whatever their expressions return. */
-	protected override isKnownBy(json: IDataObject): boolean {
-		return Object.keys(json).length > 0;
-	}
+	protected override readonly isKnownBy = (json: IDataObject): boolean =>
+		Object.keys(json).length > 0;
 
 	protected override findEarlier(_: number, identity?: Identity): Payment | undefined {
 		if (identity === undefined) return undefined;
