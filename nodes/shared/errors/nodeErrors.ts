@@ -52,21 +52,12 @@ const chargedBy = (error: unknown): Charged =>
 function detailsFor(error: unknown, ofItem: ItemDetails): JsonObject {
 	const other = { message: undefined, description: undefined, isAnswered: undefined };
 	const own = { ...problemOf(error), ...other };
-	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, usage, url } = ofItem;
-	const { cost, costCurrency, requestId } = ofItem;
 	const charged = mostCharged([ofItem.charged, chargedBy(error)]);
+	const free = { estimatedCost: undefined, cost: undefined, costCurrency: undefined };
 	return withoutUndefined({
+		...ofItem,
+		...(charged === 'no' ? free : {}),
 		charged,
-		taskId,
-		taskType,
-		status,
-		statusUrl,
-		model,
-		prompt,
-		...(charged === 'no' ? {} : { estimatedCost, cost, costCurrency }),
-		usage,
-		url,
-		requestId,
 		...withoutUndefined(own),
 		outcome: outcomeOf(error),
 	}) as JsonObject;
