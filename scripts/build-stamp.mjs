@@ -19,7 +19,7 @@ const SOURCES = [
 ];
 
 // Not inside `dist`: whatever lies there is published.
-const stampFile = join(root, 'node_modules', '.cache', 'media-gateway', 'build-stamp');
+const stampFile = join(root, '.cache', 'build-stamp');
 
 async function listFiles(path) {
 	try {
