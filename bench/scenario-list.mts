@@ -1,18 +1,15 @@
 /** What is measured, in the order of the table. */
 import type { Scenario } from './report/lines.mjs';
 import { hundred } from './scenarios/hundred-tasks.mjs';
-import { limit } from './scenarios/under-limit.mjs';
 import { same } from './scenarios/same-work.mjs';
 import { refusing } from './scenarios/refusing-gateway.mjs';
 import { oneImage } from './scenarios/one-image.mjs';
 import { waiting } from './scenarios/waiting-tasks.mjs';
 import { processor } from './scenarios/processor-time.mjs';
 import { downloads, uploads } from './scenarios/transfers.mjs';
-import { tls } from './scenarios/tls.mjs';
 
 export const scenarios: Scenario[] = [
 	hundred,
-	limit,
 	same,
 	refusing,
 	oneImage,
@@ -20,5 +17,4 @@ export const scenarios: Scenario[] = [
 	processor,
 	downloads,
 	uploads,
-	tls,
 ];

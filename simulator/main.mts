@@ -42,6 +42,8 @@ const optionNames = {
 } as const;
 type Values = ReturnType<typeof commandLine>;
 
+const imageApis = ['form', 'json', 'images', 'generations', 'openRouter'] as const;
+
 try {
 	const values = commandLine();
 	if (values.help) process.stdout.write(help);
@@ -94,8 +96,6 @@ function rootOf(path: string): string {
 		throw new Error(`--root takes a path such as /api/v3, not ${path}`);
 	return path;
 }
-
-const imageApis = ['form', 'json', 'images', 'generations', 'openRouter'] as const;
 
 function imageApiOf(api: string): GatewayOptions['imageApi'] {
 	const known = imageApis.find((one) => one === api);

@@ -83,18 +83,6 @@ export async function openTarget(options: GatewayOptions): Promise<Target> {
 	};
 }
 
-/** A proxy between a candidate and the gateway. */
-export interface Proxy {
-	url: string;
-	close(): Promise<void>;
-}
-
-/** Starts a proxy that keeps its connections to the gateway. @param url of the gateway */
-export async function openProxy(url: string): Promise<Proxy> {
-	const child = new Child('./keep-alive-proxy.mts');
-	return { url: await child.ask<string>({ url }), close: async () => await child.end() };
-}
-
 /** A candidate in a process of its own, loaded and warmed up, waiting for its work. */
 export interface Worker {
 	run(work: Work): Promise<Sample>;

@@ -25,10 +25,6 @@ export interface Report {
 	paid: number;
 	/** For each finished task that was polled: from its end to that poll, milliseconds. */
 	delaysMs: number[];
-	/** From the reset, or the end of `submit`, to the last poll that found a task finished. */
-	lastSeenMs: number;
-	/** How many requests came in each second from the first one on. */
-	perSecond: number[];
 }
 
 /** Takes pictures of any size, so that uploads of 20 MB can be measured. */
@@ -48,7 +44,6 @@ let gateway: Gateway;
 /** The gateway's clock is ahead by so much; while tasks are submitted it stands still. */
 let aheadMs = 0;
 let frozenAt: number | undefined;
-let begunAt = 0;
 
 const now = () => frozenAt ?? Date.now() + aheadMs;
 
@@ -96,15 +91,13 @@ let paidBefore = 0;
 function forget(): void {
 	gateway.requests.length = 0;
 	paidBefore = gateway.paid;
-	begunAt = now();
 }
 
 function report(): Report {
 	const counts: Record<string, number> = {};
-	const seen = new Map<string, number>();
+	const seen = new Set<string>();
 	const delaysMs: number[] = [];
 	let refused = 0;
-	let lastSeenMs = 0;
 	for (const { call, status, path, at } of gateway.requests) {
 		counts[call] = (counts[call] ?? 0) + 1;
 		if (status === 429) refused += 1;
@@ -114,15 +107,8 @@ function report(): Report {
 		if (task === undefined || seen.has(id)) continue;
 		const delay = at - task.createdAt - task.lifetime;
 		if (delay < 0) continue;
-		seen.set(id, at);
+		seen.add(id);
 		delaysMs.push(delay);
-		lastSeenMs = Math.max(lastSeenMs, at - begunAt);
-	}
-	const first = gateway.requests[0]?.at ?? 0;
-	const perSecond: number[] = [];
-	for (const { at } of gateway.requests) {
-		const second = Math.floor((at - first) / 1000);
-		perSecond[second] = (perSecond[second] ?? 0) + 1;
 	}
 	return {
 		counts,
@@ -130,8 +116,6 @@ function report(): Report {
 		refused,
 		paid: gateway.paid - paidBefore,
 		delaysMs,
-		lastSeenMs,
-		perSecond: Array.from(perSecond, (count) => count ?? 0),
 	};
 }
 

@@ -124,8 +124,9 @@ async function stateItem(
 	const succeeded = group === 'success';
 	const error = taskError(state);
 	if (succeeded && error !== undefined) throw error;
+	const inOne = { facts, outputSettings: { ...outputSettings, isOneItem: true } };
 	const item = succeeded
-		? await finishedItem(run, state, facts, outputSettings)
+		? (await finishedItems(run, state, inOne))[0]!
 		: taskItem({ task: state, facts: { ...facts, ...laterBill(state, facts) }, outputSettings });
 	if (isFailed(item)) return item;
 	const ofTask = withoutUndefined({
@@ -139,15 +140,4 @@ async function stateItem(
 		response: run.isTool ? undefined : withoutInlineImages(response),
 	}) as IDataObject;
 	return { ...item, json: { ...item.json, ...ofTask } };
-}
-
-async function finishedItem(
-	run: Run,
-	state: TaskState,
-	facts: RequestFacts,
-	outputSettings: OutputSettings,
-): Promise<INodeExecutionData> {
-	const inOne = { ...outputSettings, isOneItem: true };
-	const [item] = await finishedItems(run, state, { facts, outputSettings: inOne });
-	return item as INodeExecutionData;
 }

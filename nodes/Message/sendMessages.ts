@@ -125,7 +125,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	if (earlier !== undefined) return { itemIndex, outputSettings, payment: { earlier } };
 	const draft = readMessageDraft(item);
 	const facts = { model: draft.settings.model, prompt: promptIn(draft) };
-	assignment.setFacts(itemIndex, facts);
+	assignment.facts.set(itemIndex, facts);
 	const hasFiles = readInputKind(item) === 'image';
 	const files = hasFiles ? await readMessageFiles(item, run) : [];
 	if (hasFiles && files.length === 0 && promptOf(draft.added) === undefined) {
@@ -139,7 +139,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const plan = { ...planMessage(request, bytes), item: itemIndex };
 	hintsOf(request).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
-	assignment.identifyRequest(identity, await gateway.requestDigest(plan));
+	identity.requestDigest = await gateway.requestDigest(plan);
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	const turns = withoutFiles(request.messages, fileOf);
 	return { itemIndex, outputSettings, payment: { order: { plan, turns, facts } } };

@@ -1,8 +1,7 @@
-import { GlobalFonts } from '@napi-rs/canvas';
+import { GlobalFonts, type Canvas } from '@napi-rs/canvas';
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Canvas } from './canvas.mjs';
 
 /** Smaller pictures have no room for words. */
 const LEAST_EDGE = 160;
@@ -18,9 +17,14 @@ export function caption(canvas: Canvas, text: string): void {
 	const large = Math.min(width, height) >= 1000;
 	const [margin, band, size] = large ? [28, 64, 32] : [14, 32, 16];
 	const font = `${size}px ${(families ??= loadFonts())}`;
-	canvas.box([0, height - band], [width, height], [20, 20, 32]);
-	const fitting = fitted(canvas, text, width - 2 * margin, font);
-	canvas.write(fitting, [margin, height - band / 2 + size * 0.35], font);
+	const context = canvas.getContext('2d');
+	context.fillStyle = '#141420';
+	context.fillRect(0, height - band, width, band);
+	context.fillStyle = 'white';
+	context.font = font;
+	// A longer text is drawn narrower, down to what can just be read.
+	const words = text.slice(0, 90).replace(/\s+/g, ' ').trim();
+	context.fillText(words, margin, height - band / 2 + size * 0.35, width - 2 * margin);
 }
 
 /**
@@ -41,16 +45,4 @@ function loadFonts(): string {
 			return `"${family}"`;
 		})
 		.join(', ');
-}
-
-function fitted(canvas: Canvas, caption: string, width: number, font: string): string {
-	const text = caption.slice(0, 500).replace(/\s+/g, ' ').trim();
-	if (canvas.widthOf(text, font) <= width) return text;
-	let [fits, tooLong] = [0, text.length];
-	while (tooLong - fits > 1) {
-		const middle = (fits + tooLong) >> 1;
-		if (canvas.widthOf(`${text.slice(0, middle)}…`, font) <= width) fits = middle;
-		else tooLong = middle;
-	}
-	return `${text.slice(0, fits).trimEnd()}…`;
 }

@@ -6,8 +6,7 @@ import type { GatewayOptions } from '../gateway-options.mjs';
 import { padded, paddingOf } from './padding.mjs';
 import { sceneIn, withScene } from './scene-mark.mjs';
 import { caption } from '../art/caption.mjs';
-import { cutOut, paint } from '../art/painting.mjs';
-import { removesBackground, retouch } from '../art/retouching.mjs';
+import { cutOut, paint, removesBackground, retouch } from '../art/painting.mjs';
 
 /** What a picture is drawn from; nothing is drawn before someone downloads it. */
 interface Recipe {
@@ -77,13 +76,15 @@ export class ImageStore {
 		const { prompt, index, width, height, source } = recipe;
 		const scene = source === undefined ? undefined : sceneIn(this.sources.get(source));
 		if (scene !== undefined && removesBackground(prompt)) {
-			return cutOut(scene.prompt, scene.index, clamped(scene.width), clamped(scene.height)).png();
+			const edges = [clamped(scene.width), clamped(scene.height)] as const;
+			return cutOut(scene.prompt, scene.index, ...edges).toBuffer('image/png');
 		}
 		const original = source === undefined ? undefined : this.sources.get(source);
 		const changed = original && (await retouch(original, prompt, index));
 		const canvas = changed ?? paint(prompt, index, width, height);
 		caption(canvas, prompt);
-		return changed === undefined ? withScene(canvas.png(), recipe) : canvas.png();
+		const png = canvas.toBuffer('image/png');
+		return changed === undefined ? withScene(png, recipe) : png;
 	}
 
 	/** Pixels of width and height, by `size` (`1536x1024`) or `ratio` (`16:9`). */

@@ -200,7 +200,14 @@ if (missing) console.warn(missing);
 	});
 
 	describe('a worker is killed in mid-wait', () => {
-		const prompts = ['a fox', 'a boat [slow 60]', 'a castle [slow 100]'];
+		/** Tasks whose prompts say so stay open until the faults are replaced. */
+		const HELD = {
+			call: 'poll',
+			kind: 'unknownStatus',
+			value: 'processing',
+			match: '[held]',
+		} as const;
+		const prompts = ['a fox', 'a boat [held]', 'a castle [held]'];
 		let parked: Execution;
 		let plain: Execution;
 		let saved: Execution;
@@ -209,7 +216,7 @@ if (missing) console.warn(missing);
 
 		beforeAll(async () => {
 			gateway.reset();
-			gateway.setFaults([]);
+			gateway.setFaults([HELD]);
 			for (const worker of queue.workers) if (!worker.runs) await worker.start();
 			const [first, second] = queue.workers as [N8nServer, N8nServer];
 			const ids = await Promise.all([
@@ -233,6 +240,7 @@ if (missing) console.warn(missing);
 
 			await second.start();
 			await first.stop('SIGKILL');
+			gateway.setFaults([]);
 			const killed = Date.now();
 			plain = await main.settled(plainId!, 300_000);
 			saved = await main.settled(savedId!, 300_000);
@@ -268,12 +276,13 @@ if (missing) console.warn(missing);
 
 		it('killed in the seconds in which parked tasks are asked for, nothing that was paid is out of reach', async () => {
 			gateway.reset();
+			gateway.setFaults([HELD]);
 			for (const worker of queue.workers) if (!worker.runs) await worker.start();
 			const workflowId = await createWorkflow('awake', {
 				maxWait: 400,
 				options: { surviveRestarts: true },
 			});
-			const prompt = 'a whale [slow 200]';
+			const prompt = 'a whale [held]';
 			await main.runWebhook('awake', { prompts: [prompt] });
 			const outer = await outermost(workflowId);
 			await main.until(outer, (status) => status === 'waiting');
@@ -281,6 +290,7 @@ if (missing) console.warn(missing);
 			expect(inner).not.toBe(outer);
 
 			await (await nextHolder(inner)).stop('SIGKILL');
+			gateway.setFaults([]);
 			const execution = await main.settled(outer, 300_000);
 			// The supervisor starts new checks. Killed in the moment of its start, the IDs are in the error.
 			if (execution.status === 'success') {

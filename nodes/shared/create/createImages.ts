@@ -128,7 +128,7 @@ async function outputOf(
 function assignAndReserve({ budget, paymentLog: { assignment } }: Batch): Failure[] {
 	assignment.assign();
 	// The budget is not needed for items that an earlier try has paid for.
-	return budget.reserve((itemIndex) => assignment.paymentOf(itemIndex) !== undefined);
+	return budget.reserve((itemIndex) => assignment.owned.has(itemIndex));
 }
 
 /** @throws NodeOperationError if a setting of the whole run is invalid */

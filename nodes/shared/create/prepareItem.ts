@@ -123,7 +123,7 @@ async function prepareRequest(
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const draft = builder.read(item);
 	const { model, prompt } = draft;
-	paymentLog.assignment.setFacts(item.itemIndex, { model, prompt });
+	paymentLog.assignment.facts.set(item.itemIndex, { model, prompt });
 	const mayTurnSync = mode === 'wait' && checkLimits;
 	const hasNoTasks = mode === 'wait' && run.gateway.account.imageApi === 'openRouter';
 	const isSync =
@@ -164,11 +164,11 @@ async function expectPayment(
 	// The identity of a payment depends neither on the mode, nor on what the credential says about the
 	// gateway, nor on types that the model list corrects.
 	const usual = usualPlan(builder.taskType, given);
-	assignment.identifyRequest(identity, await run.gateway.requestDigest(usual));
+	identity.requestDigest = await run.gateway.requestDigest(usual);
 	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(order.fields);
 	const { model, prompt } = request;
 	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
-	assignment.setFacts(itemIndex, facts);
+	assignment.facts.set(itemIndex, facts);
 	return facts;
 }

@@ -1,6 +1,6 @@
 import type { Bill } from '../../../util/bill';
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { type Charged, readCharged, statusGroup, type TaskType } from '../../../gateway';
+import { type Charged, readCharged, statusGroup, type Task } from '../../../gateway';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 
 /** The facts of an image request, for its output items and its error. */
@@ -22,16 +22,11 @@ export type RequestFacts = Bill & {
 /** What is known of an item from its input and its payment, before and apart from its error. */
 export interface ItemDetails
 	extends Pick<
-		RequestFacts,
-		'model' | 'prompt' | 'row' | 'estimatedCost' | 'cost' | 'costCurrency'
-	> {
+			RequestFacts,
+			'model' | 'prompt' | 'row' | 'estimatedCost' | 'cost' | 'costCurrency'
+		>,
+		Partial<Pick<Task, 'taskId' | 'taskType' | 'status' | 'statusUrl'>> {
 	charged: Charged;
-	taskId?: string;
-	taskType?: TaskType;
-	/** The task's last known status, in the gateway's spelling. */
-	status?: string;
-	/** The task's address, if the gateway named one. */
-	statusUrl?: string;
 	/** The address of a finished image. */
 	url?: string;
 	/** What the request used up, as the gateway counts it. */
@@ -43,19 +38,14 @@ export interface ItemDetails
 /**
  * A payment whose result hasn't been returned: a task, an image, or a request of unknown outcome.
  */
-export type UnreturnedPayment = {
+export type UnreturnedPayment = Pick<
+	ItemDetails,
+	'taskId' | 'taskType' | 'statusUrl' | 'url' | 'requestId'
+> & {
 	/** The index of the input item. */
 	item: number;
-	taskId?: string;
-	taskType?: TaskType;
-	/** The task's address, if the gateway named one. */
-	statusUrl?: string;
-	/** The address of a finished image. */
-	url?: string;
 	/** What was paid for, if no address leads to it: a retry of the execution returns it. */
 	note?: string;
-	/** The number of the paid request, for the gateway's support. */
-	requestId?: string;
 	/** Set for a request that may have been charged; then `taskId` is an ID in its response. */
 	outcome?: 'unknown';
 };

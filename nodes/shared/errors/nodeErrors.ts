@@ -54,21 +54,12 @@ const chargedBy = (error: unknown): Charged =>
 function detailsFor(error: unknown, ofItem: ItemDetails): JsonObject {
 	const other = { message: undefined, description: undefined, isAnswered: undefined };
 	const own = { ...problemOf(error), ...other };
-	const { taskId, taskType, status, statusUrl, model, prompt, estimatedCost, usage, url } = ofItem;
-	const { cost, costCurrency, requestId } = ofItem;
 	const charged = mostCharged([ofItem.charged, chargedBy(error)]);
+	const free = { estimatedCost: undefined, cost: undefined, costCurrency: undefined };
 	return withoutUndefined({
+		...ofItem,
+		...(charged === 'no' ? free : {}),
 		charged,
-		taskId,
-		taskType,
-		status,
-		statusUrl,
-		model,
-		prompt,
-		...(charged === 'no' ? {} : { estimatedCost, cost, costCurrency }),
-		usage,
-		url,
-		requestId,
 		...withoutUndefined(own),
 		outcome: outcomeOf(error),
 	}) as JsonObject;
@@ -148,8 +139,7 @@ export function describeUnreturned(
 	payments: UnreturnedPayment[],
 	nameOf: NameOfRow = rowName,
 ): string {
-	const sorted = [...payments].sort((one, other) => one.item - other.item);
-	const lines = sorted.map((payment) => ({ item: payment.item, line: lineOf(payment) }));
+	const lines = payments.map((payment) => ({ item: payment.item, line: lineOf(payment) }));
 	return [TASKS, IMAGES, STORED, UNCLEAR]
 		.flatMap((heading) => {
 			const own = lines.filter(({ line: [kind] }) => kind === heading);

@@ -127,12 +127,8 @@ export async function resultItems(
 	facts: ImageFacts,
 	outputSettings: OutputSettings,
 ): Promise<INodeExecutionData[]> {
-	return arranged(
-		run,
-		await itemPerImage(run, images, facts, outputSettings),
-		facts,
-		outputSettings,
-	);
+	const items = await itemPerImage(run, images, facts, outputSettings);
+	return arranged(run, items, facts, outputSettings);
 }
 
 /** An item for each image, without the fields of the input. */
@@ -144,6 +140,7 @@ export async function itemPerImage(
 ): Promise<INodeExecutionData[]> {
 	const { isTool } = run;
 	const { model, created, taskId, taskType, status, prompt, requestId } = facts;
+	const task = { status, taskId, taskType };
 	const usage = isTool ? undefined : facts.usage;
 	const fileOf = fileGetter(run, facts, outputSettings);
 	const cost = costOf(facts, images.length);
@@ -162,9 +159,7 @@ export async function itemPerImage(
 					...bill,
 					estimatedCost,
 					usage,
-					status,
-					taskId,
-					taskType,
+					...task,
 					created,
 					...shown,
 					note: isTool && note !== undefined ? NOTE_FOR_AGENT : undefined,
@@ -174,7 +169,6 @@ export async function itemPerImage(
 				pairedItem: { item: outputSettings.itemIndex },
 			};
 		} catch (error) {
-			const task = { taskId, taskType, status };
 			const failure = error instanceof GatewayError ? withDetails(error, task) : error;
 			if (!run.continuesOnFail) throw failure;
 			const about = { model, prompt, estimatedCost, usage, ...bill, ...task, requestId };

@@ -4,9 +4,16 @@ import { digestOf, type Digest } from '../../../util/digest';
 import type { RequestFacts } from '../errors/itemReport';
 import { type isTool, runIndexOf } from '../run/runContext';
 import { claim, EarlierPayments, isInUse, release } from './earlierPayments';
-import type { Identity } from './identity';
-import { hasEnded, type Payment, type PaymentResult } from './payment';
-import { openPayments, recordable, type OpenedPayments } from './storedPayments';
+import { ownKeysOf, type Identity } from './identity';
+import {
+	adviceForCalled,
+	hasEnded,
+	RECOVERY_ADVICE,
+	RECOVERY_ADVICE_OF_ONE,
+	type Payment,
+	type PaymentResult,
+} from './payment';
+import { keepOnly, openPayments, recordable, type OpenedPayments } from './storedPayments';
 
 /** What the record of payments asks n8n for. */
 export type PaymentContext = Parameters<typeof isTool>[0] &
@@ -25,11 +32,22 @@ export interface PaymentSources {
 
 /**
  * Which payment is whose: those of a node outlive the tries of Retry On Fail and n8n's Retry of a failed
- * execution, and an item gets an earlier one in place of its request. `identify` returns what an item is
- * known by, `ownEarlier` and `identifyRequest` take it, and once all items are prepared, `assign` gives
- * payments to those that have been identified.
+ * execution, and an item gets an earlier one in place of its request. Its result is used again by
+ *
+ * 1. the item of the same run (execution, run index), whatever it sends now; so is that of a failed item
+ *    that has come back, and has brought it in its details,
+ * 2. the item with the same choices and input: its prompt may contain the time of day or a random seed,
+ * 3. the item that sends the same request,
+ * 4. another item that sends it, if the payment's own item sends another one.
+ *
+ * `identify` returns what an item is known by, and `ownEarlier` takes it. With the digest of its request in
+ * it, `assign` gives payments to all that have been identified. The first two rules need neither the item's
+ * files nor the model list, which may be gone when a person retries: `ownEarlier` follows them alone. All
+ * rules but the first mean the same account (the credential's ID and address). In the same execution, a
+ * failed task or an unknown outcome isn't paid for again, but for a message; in another one a person has
+ * looked, and the request is sent again. Calls of an agent's tool own them in another way.
  */
-export abstract class Assignment {
+export class Assignment {
 	/** The list itself, as simultaneous calls of a tool share it. */
 	readonly payments: Payment[];
 
@@ -49,19 +67,23 @@ export abstract class Assignment {
 	/** What the items are known by. One in a dry run, or that couldn't be prepared, has none. */
 	protected readonly identities = new Map<number, Identity>();
 
-	/** The payments that this try has made or uses again, by their items. */
-	private readonly owned = new Map<number, Payment>();
+	/** By item, the payment that this try has made, or uses again. */
+	readonly owned = new Map<number, Payment>();
 
-	private readonly facts = new Map<number, RequestFacts>();
+	/** By item, what it sends or would have sent, once that is read; an unknown outcome is recorded with it. */
+	readonly facts = new Map<number, RequestFacts>();
 
 	/** What the gateway knows the requests of this try by. */
 	protected readonly idempotencyKeys = new Map<number, string>();
+
+	/** @see numberRequests */
+	private numbers?: Map<number, number>;
 
 	/** @param choices what the person chose for the node's requests */
 	constructor(
 		protected readonly context: PaymentContext,
 		choices: unknown,
-		resendsUnknown = false,
+		{ resendsUnknown = false, readBrought }: PaymentSources,
 	) {
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context) };
@@ -76,6 +98,7 @@ export abstract class Assignment {
 		this.earlier = new EarlierPayments(this.payments, executionId, resends);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
+		if (readBrought !== undefined) this.addBrought(readBrought);
 	}
 
 	/** The number of input items. */
@@ -91,33 +114,34 @@ export abstract class Assignment {
 	 */
 	async identify(itemIndex: number, account: string, digest: Digest): Promise<Identity> {
 		const { json = {}, binary } = this.context.getInputData()[itemIndex] ?? {};
-		const { choices } = this;
 		const isKnown = this.isKnownBy(json);
-		const inputDigest = isKnown ? await digest([account, choices, json, binary]) : '';
-		const identity = { ...this.placeOf(itemIndex), choices, inputDigest };
+		const inputDigest = isKnown ? await digest([account, this.choices, json, binary]) : '';
+		const identity = { ...this.placeOf(itemIndex), inputDigest };
 		this.identities.set(itemIndex, identity);
 		return identity;
-	}
-
-	/**
-	 * Adds the request to what an item is known by.
-	 *
-	 * @param requestDigest that of the synchronous request before the model list has changed it, as the
-	 *   list may change
-	 */
-	identifyRequest(identity: Identity, requestDigest: string): void {
-		identity.requestDigest = requestDigest;
 	}
 
 	/**
 	 * The payment that `assign` will give to an item, whatever its request and those of the other items
 	 * are.
 	 */
-	abstract ownEarlier(identity: Identity): Payment | undefined;
+	ownEarlier(identity: Identity): Payment | undefined {
+		const found = this.earlier.find(ownKeysOf(identity));
+		// It may be sent again, if the item's request is still the same.
+		if (found?.result.kind === 'unknown' && found.idempotencyKey !== undefined) return undefined;
+		const { unknown: problem } = this;
+		return found ?? (problem && { ...identity, result: { kind: 'unknown', problem } });
+	}
 
 	/** Gives all identified items their earlier payments: first each its own. */
 	assign(): void {
-		for (const { itemIndex } of this.identified()) this.assignOwn(itemIndex);
+		const identified = this.identified();
+		for (const { itemIndex } of identified) this.assignOwn(itemIndex);
+		for (const { itemIndex, requestDigest } of identified) {
+			if (this.owned.has(itemIndex)) continue;
+			const payment = this.earlier.find([requestDigest]);
+			if (payment !== undefined) this.use(itemIndex, payment);
+		}
 	}
 
 	/**
@@ -132,11 +156,6 @@ export abstract class Assignment {
 		return this.record(itemIndex, this.unknownOf(itemIndex, problem));
 	}
 
-	/** The payment of an item: of this try, or of an earlier one that this one uses again. */
-	paymentOf(itemIndex: number): Payment | undefined {
-		return this.owned.get(itemIndex);
-	}
-
 	/** All payments of an item: that of this try, and earlier ones, also those that aren't used again. */
 	paymentsOf(itemIndex: number): Payment[] {
 		const used = this.owned.get(itemIndex);
@@ -147,28 +166,18 @@ export abstract class Assignment {
 		);
 	}
 
-	/** The payments that this try has made or uses again. */
-	used(): Set<Payment> {
-		return new Set(this.owned.values());
+	/** The payments that this try has made or uses again, and what the items of this run would use again. */
+	ownPayments(): Set<Payment> {
+		// The run may have ended before all items were prepared.
+		const indexes = Array.from({ length: this.count }, (_, index) => index);
+		const found = indexes.flatMap((index) => this.findOwn(index) ?? []);
+		return new Set([...this.owned.values(), ...found]);
 	}
 
-	/** Those, and what the items of this run would use again. */
-	abstract ownPayments(): Set<Payment>;
-
-	/** Those that no run in progress uses, of this execution. */
+	/** The payments of this execution that no run in progress uses. */
 	leftOver(): Payment[] {
 		const { executionId } = this.run;
 		return this.payments.filter((one) => one.executionId === executionId && !isInUse(one));
-	}
-
-	/** Sets the facts of an item's request once they are read; an unknown outcome is recorded with them. */
-	setFacts(itemIndex: number, facts: RequestFacts): void {
-		this.facts.set(itemIndex, facts);
-	}
-
-	/** What an item sends or would have sent. */
-	factsOf(itemIndex: number): RequestFacts | undefined {
-		return this.facts.get(itemIndex);
 	}
 
 	/** The result of a request of unknown outcome. */
@@ -206,34 +215,72 @@ export abstract class Assignment {
 	}
 
 	/** Whether an earlier payment may be that of a request which an item of this run has sent again. */
-	abstract isOfSender(payment: Payment): boolean;
+	isOfSender(payment: Payment): boolean {
+		return this.isOfThisRun(payment);
+	}
 
 	/** How a person gets what was paid for and not returned. */
-	abstract recoveryAdvice(): string;
+	recoveryAdvice(): string {
+		// What has called this workflow would call it anew.
+		if (this.context.getMode?.() === 'integrated') return adviceForCalled(this.run.executionId);
+		return this.count === 1 ? RECOVERY_ADVICE_OF_ONE : RECOVERY_ADVICE;
+	}
 
 	/**
-	 * The node returns its items.
+	 * The node returns its items. The payments of the run are removed, unless the engine may run the node
+	 * again.
 	 *
 	 * @param failed indexes of the input items that failed
 	 */
-	abstract markReturned(failed: Set<number>): void;
+	markReturned(failed: Set<number>): void {
+		const mayRunAgain = this.context.getNode().retryOnFail === true && failed.size > 0;
+		keepOnly(this.payments, (payment) => {
+			if (!this.isOfThisRun(payment)) return true;
+			payment.delivered = true;
+			return mayRunAgain;
+		});
+	}
 
 	/** Must be called when the run is over, however it ended. */
 	close(): void {
-		this.used().forEach(release);
+		this.owned.forEach(release);
 	}
 
-	/** What the gateway knows the request of an item by that has no payment. */
-	protected abstract newIdempotencyKey(itemIndex: number): string;
+	/**
+	 * What the gateway knows the request of an item by that has no payment: the same when a table gives its
+	 * rows in another order. Equal ones differ by their number.
+	 */
+	protected newIdempotencyKey(itemIndex: number): string {
+		const { requestDigest, runIndex } = this.identityOf(itemIndex);
+		const ended = this.paymentsOf(itemIndex).filter(
+			(one) => hasEnded(one.result) && one.runIndex === runIndex,
+		).length;
+		// The same execution may be retried twice, each time for another image.
+		const retry = ended > 0 ? [ended, this.run.executionId] : [];
+		this.numbers ??= this.numberRequests();
+		return this.idempotencyKeyOf(requestDigest, runIndex, this.numbers.get(itemIndex), ...retry);
+	}
 
 	/** Whether the input of an item says which one it is. */
-	protected abstract isKnownBy(json: IDataObject): boolean;
+	protected readonly isKnownBy: (json: IDataObject) => boolean = () => true;
 
 	/** The earlier payment that is an item's own. */
-	protected abstract findEarlier(itemIndex: number, identity?: Identity): Payment | undefined;
+	protected findEarlier(itemIndex: number, identity?: Identity): Payment | undefined {
+		if (identity !== undefined) return this.earlier.find(ownKeysOf(identity));
+		// One that failed before it was identified, such as by the credential, has the payment of its
+		// index, made for the same choices. In n8n's Retry, it has the index and the input of the
+		// execution that has paid.
+		return this.paymentsOf(itemIndex).find(
+			(one) => one.choices === this.choices && this.earlier.isUsable(one),
+		);
+	}
 
 	/** Whether an earlier payment with the index of an item is that of the item. */
-	protected abstract isOwn(payment: Payment, itemIndex: number): boolean;
+	protected isOwn({ inputDigest, requestDigest }: Payment, itemIndex: number): boolean {
+		const identity = this.identityOf(itemIndex);
+		const isSame = requestDigest === identity.requestDigest && requestDigest !== '';
+		return !this.identities.has(itemIndex) || inputDigest === identity.inputDigest || isSame;
+	}
 
 	/** The payment that an item has, or the one that is its own. */
 	protected findOwn(itemIndex: number): Payment | undefined {
@@ -249,8 +296,37 @@ export abstract class Assignment {
 		return payment;
 	}
 
+	/** Records what input items bring with them like payments of an earlier try of this run. */
+	private addBrought(readBrought: NonNullable<PaymentSources['readBrought']>): void {
+		const own = this.payments.filter((payment) => this.isOfThisRun(payment));
+		const known = new Set(own.map(({ itemIndex }) => itemIndex));
+		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) {
+			const result = known.has(itemIndex) ? undefined : readBrought(itemIndex);
+			if (result === undefined) continue;
+			this.payments.push({ ...this.placeOf(itemIndex), result });
+		}
+	}
+
+	/**
+	 * The numbers of the items whose requests are to be sent: how many equal ones stand before each. That of
+	 * an earlier payment that another item uses is passed over: that item may have been sent alone.
+	 */
+	private numberRequests(): Map<number, number> {
+		const taken = new Set([...this.owned.values()].map(({ idempotencyKey }) => idempotencyKey));
+		const next = new Map<string, number>();
+		const numbers = new Map<number, number>();
+		for (const { itemIndex, requestDigest, runIndex } of this.identified()) {
+			if (this.owned.has(itemIndex)) continue;
+			let number = next.get(requestDigest) ?? 0;
+			while (taken.has(this.idempotencyKeyOf(requestDigest, runIndex, number))) number += 1;
+			numbers.set(itemIndex, number);
+			next.set(requestDigest, number + 1);
+		}
+		return numbers;
+	}
+
 	/** What the items are known by, in their order: large inputs may have been read later than others. */
-	protected identified(): Identity[] {
+	private identified(): Identity[] {
 		return [...this.identities.values()].sort((one, other) => one.itemIndex - other.itemIndex);
 	}
 
@@ -260,8 +336,8 @@ export abstract class Assignment {
 	}
 
 	/** The identity of an item of which nothing is read. */
-	protected placeOf(itemIndex: number): Identity {
-		return { itemIndex, requestDigest: '', inputDigest: '', ...this.run };
+	private placeOf(itemIndex: number): Identity {
+		return { itemIndex, requestDigest: '', inputDigest: '', choices: this.choices, ...this.run };
 	}
 
 	protected idempotencyKeyOf(requestDigest: string, ...number: unknown[]): string {
@@ -269,7 +345,7 @@ export abstract class Assignment {
 		return JSON.stringify(parts);
 	}
 
-	protected isOfThisRun({ executionId, runIndex }: Payment): boolean {
+	private isOfThisRun({ executionId, runIndex }: Payment): boolean {
 		return executionId === this.run.executionId && runIndex === this.run.runIndex;
 	}
 }

@@ -1,6 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { callOf } from '../run/n8nEngine';
 import { Assignment } from './assignment';
+import { byKeys } from './earlierPayments';
 import { ownKeysOf, type Identity } from './identity';
 import { hasEnded, type Payment, type PaymentResult } from './payment';
 import { keepOnly } from './storedPayments';
@@ -19,28 +20,32 @@ export class CallAssignment extends Assignment {
 	private readonly takenOver = new Map<number, Payment>();
 
 	/** Only the request tells which payment is whose. */
-	ownEarlier(): undefined {
+	override ownEarlier(): undefined {
 		return undefined;
 	}
 
+	override assign(): void {
+		for (const itemIndex of this.identities.keys()) this.assignOwn(itemIndex);
+	}
+
 	/** This call leaves those of others. */
-	ownPayments(): Set<Payment> {
-		return this.used();
+	override ownPayments(): Set<Payment> {
+		return new Set(this.owned.values());
 	}
 
 	/** Equal requests mean the same image, in any run. */
-	isOfSender(): boolean {
+	override isOfSender(): boolean {
 		return true;
 	}
 
 	/** An agent can't retry an execution. */
-	recoveryAdvice(): string {
+	override recoveryAdvice(): string {
 		return '';
 	}
 
 	/** The payments that this call has used are removed, unless it failed. */
-	markReturned(failed: Set<number>): void {
-		const used = this.used();
+	override markReturned(failed: Set<number>): void {
+		const used = this.ownPayments();
 		keepOnly(this.payments, (payment) => !used.has(payment) || failed.has(payment.itemIndex));
 	}
 
@@ -60,21 +65,20 @@ export class CallAssignment extends Assignment {
 	}
 
 	/** Without input, all calls would be the same one, whatever their expressions return. */
-	protected isKnownBy(json: IDataObject): boolean {
-		return Object.keys(json).length > 0;
-	}
+	protected override readonly isKnownBy = (json: IDataObject): boolean =>
+		Object.keys(json).length > 0;
 
-	protected findEarlier(_: number, identity?: Identity): Payment | undefined {
+	protected override findEarlier(_: number, identity?: Identity): Payment | undefined {
 		if (identity === undefined) return undefined;
 		const earlier = ofCalls.get(callOf(this.context));
 		const isThere = earlier !== undefined && this.payments.includes(earlier);
 		if (isThere && this.earlier.isUsable(earlier)) return earlier;
 		// Simultaneous calls change the list at any time.
-		this.earlier.refresh();
-		return this.earlier.find([identity.requestDigest, ...ownKeysOf(identity).slice(1)]);
+		const now = byKeys(this.payments);
+		return this.earlier.find([identity.requestDigest, ...ownKeysOf(identity).slice(1)], now);
 	}
 
-	protected isOwn({ requestDigest }: Payment, itemIndex: number): boolean {
+	protected override isOwn({ requestDigest }: Payment, itemIndex: number): boolean {
 		return requestDigest === this.identityOf(itemIndex).requestDigest && requestDigest !== '';
 	}
 
@@ -84,7 +88,7 @@ export class CallAssignment extends Assignment {
 	}
 
 	/** A call takes over the idempotency key of an equal one with an unknown outcome. */
-	protected newIdempotencyKey(itemIndex: number): string {
+	protected override newIdempotencyKey(itemIndex: number): string {
 		const { requestDigest } = this.identityOf(itemIndex);
 		const number = this.opened.countCall(requestDigest);
 		const lost = this.paymentsOf(itemIndex).find(

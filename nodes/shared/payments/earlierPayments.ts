@@ -25,20 +25,14 @@ export class EarlierPayments {
 	) {}
 
 	/** The first payment with one of the keys that no item has yet. */
-	find(keys: string[]): Payment | undefined {
-		this.byKey ??= byKeys(this.payments);
+	find(keys: string[], byKey = (this.byKey ??= byKeys(this.payments))): Payment | undefined {
 		for (const key of keys) {
-			const found = this.byKey.get(key) ?? [];
+			const found = byKey.get(key) ?? [];
 			// One that isn't usable never will be: each is passed once, as thousands may be equal.
 			while (found.length > 0 && !this.isUsable(found.at(-1)!)) found.pop();
 			if (found.length > 0) return found.at(-1);
 		}
 		return undefined;
-	}
-
-	/** Must be called before `find` where the list may have changed. */
-	refresh(): void {
-		this.byKey = undefined;
 	}
 
 	/** Whether an item can have a payment in place of its request. */
@@ -52,7 +46,7 @@ export class EarlierPayments {
 }
 
 /** Payments by each of their keys, also by their request alone, the first of them last. */
-function byKeys(payments: Payment[]): Map<string, Payment[]> {
+export function byKeys(payments: Payment[]): Map<string, Payment[]> {
 	const found = new Map<string, Payment[]>();
 	for (const payment of [...payments].reverse()) {
 		for (const key of [...ownKeysOf(payment), payment.requestDigest]) {

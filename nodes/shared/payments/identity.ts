@@ -6,7 +6,10 @@ export interface Identity {
 	itemIndex: number;
 	/** A digest of what the person chose. */
 	choices?: string;
-	/** A digest of the request. */
+	/**
+	 * A digest of the synchronous request before the model list has changed it, as the list may change;
+	 * empty until that is read.
+	 */
 	requestDigest: string;
 	/**
 	 * A digest of what the request is created from (parameters, input, files): it stays the same if

@@ -39,11 +39,11 @@ export class PaidItems implements ItemReport {
 
 	/** The estimated cost of what an item has paid for in this try or an earlier one. */
 	readonly estimateOf = (itemIndex: number): number =>
-		this.assignment.paymentOf(itemIndex)?.result.facts?.estimatedCost ?? 0;
+		this.assignment.owned.get(itemIndex)?.result.facts?.estimatedCost ?? 0;
 
 	/** Whether an item has brought its payment. */
 	isBrought(itemIndex: number): boolean {
-		return this.assignment.paymentOf(itemIndex)?.result.brought !== undefined;
+		return this.assignment.owned.get(itemIndex)?.result.brought !== undefined;
 	}
 
 	chargeOf(itemIndex: number): Charged {
@@ -55,10 +55,10 @@ export class PaidItems implements ItemReport {
 
 	itemDetails(itemIndex: number): ItemDetails {
 		const { assignment } = this;
-		const paid = assignment.paymentOf(itemIndex)?.result;
+		const paid = assignment.owned.get(itemIndex)?.result;
 		const named = paid ?? assignment.paymentsOf(itemIndex).at(-1)?.result;
 		// A task goes with the prompt that it was paid for.
-		const facts = named?.facts ?? assignment.factsOf(itemIndex);
+		const facts = named?.facts ?? assignment.facts.get(itemIndex);
 		const { model, prompt, row } = facts ?? this.readFacts(itemIndex);
 		return {
 			charged: this.chargeOf(itemIndex),
@@ -103,8 +103,9 @@ export class PaidItems implements ItemReport {
 		// What was sent again is listed already.
 		const begun = this.journal
 			.begun()
-			.filter(({ itemIndex }) => assignment.paymentOf(itemIndex) === undefined);
-		return listPayments([...own, ...open, ...begun]);
+			.filter(({ itemIndex }) => assignment.owned.get(itemIndex) === undefined);
+		// A payment joins the others once it is settled.
+		return listPayments([...own, ...open, ...begun]).sort((one, other) => one.item - other.item);
 	}
 
 	markReturned(failed: Set<number>): void {

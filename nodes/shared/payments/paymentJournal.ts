@@ -25,7 +25,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 
 	/** @see Journal */
 	find(itemIndex: number): ReturnType<Journal<number, R>['find']> {
-		const payment = this.assignment.paymentOf(itemIndex);
+		const payment = this.assignment.owned.get(itemIndex);
 		if (payment === undefined) return undefined;
 		this.stateOf(itemIndex).isReused = true;
 		const { result } = payment;
@@ -42,7 +42,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 	/** @see Journal */
 	begin(itemIndex: number, pending: () => Problem): void {
 		const state = this.stateOf(itemIndex);
-		const earlier = this.assignment.paymentOf(itemIndex);
+		const earlier = this.assignment.owned.get(itemIndex);
 		if (earlier?.result.kind === 'unknown' || state.pending !== undefined) {
 			state.isSentAgain = true;
 			const { taskId } = pending();
@@ -79,7 +79,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 
 	/** Records what has become of the payment of an item. */
 	update(itemIndex: number, result: R): void {
-		if (this.assignment.paymentOf(itemIndex) !== undefined) {
+		if (this.assignment.owned.has(itemIndex)) {
 			this.assignment.record(itemIndex, result);
 		}
 	}
@@ -87,7 +87,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 	/** Whether this try returns what an earlier one has paid for. */
 	isReused(itemIndex: number): boolean {
 		const { isReused = false } = this.stateOf(itemIndex);
-		return isReused && this.assignment.paymentOf(itemIndex)?.result.kind !== 'unknown';
+		return isReused && this.assignment.owned.get(itemIndex)?.result.kind !== 'unknown';
 	}
 
 	/** Whether this try has gone beyond the preparation of an item: then its error names what it paid. */
@@ -117,7 +117,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 				.some(
 					(payment) =>
 						payment.result.kind === 'unknown' &&
-						payment !== assignment.paymentOf(itemIndex) &&
+						payment !== assignment.owned.get(itemIndex) &&
 						assignment.isOfSender(payment),
 				);
 		return [...this.items].filter(
@@ -128,7 +128,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 
 	/** The tasks of such attempts that no item has got: a gateway that ignores keys may have charged for them. */
 	lostTasks(): string[] {
-		const got = [...this.assignment.used()].map(
+		const got = [...this.assignment.owned.values()].map(
 			({ result }) => 'task' in result && result.task?.taskId,
 		);
 		const named = [...this.items.values()].flatMap(({ lostTasks = [] }) => [...lostTasks]);

@@ -1,8 +1,7 @@
 import type { RequestFacts } from '../errors/itemReport';
 import { isTool } from '../run/runContext';
-import type { Assignment, PaymentContext, PaymentSources } from './assignment';
+import { Assignment, type PaymentContext, type PaymentSources } from './assignment';
 import { CallAssignment } from './callAssignment';
-import { ItemAssignment } from './itemAssignment';
 import { PaidItems } from './paidItems';
 import type { Paid } from './payment';
 import { PaymentJournal } from './paymentJournal';
@@ -30,8 +29,8 @@ export function openPaymentLog<R extends Paid>(
 	sources: PaymentSources = {},
 ): PaymentLog<R> {
 	const assignment = isTool(context)
-		? new CallAssignment(context, choices, sources.resendsUnknown)
-		: new ItemAssignment(context, choices, sources);
+		? new CallAssignment(context, choices, { ...sources, readBrought: undefined })
+		: new Assignment(context, choices, sources);
 	const journal = new PaymentJournal<R>(assignment);
 	return { assignment, journal, itemReport: new PaidItems(assignment, journal, readFacts) };
 }

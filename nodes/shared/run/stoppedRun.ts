@@ -13,9 +13,9 @@ const LIST = 'Image Tasks of the Stopped Run';
 /** What n8n shows below a node whose output is such a list. */
 export const LIST_NOTE = inFlow('Copy this output: icon {}');
 
-/** Where to click in n8n 2.41, and what for. */
+/** Where to click in n8n 2.41, whose narrow panels have icons in place of tabs, and what for. */
 export const HOW_TO_COPY =
-	'Open the node, move the pointer over its output, select `{}` (older versions: the tab *JSON*), then the copy icon, and paste the list into the example *Collect these tasks*: it gets the images without paying again.';
+	'Open the node, move the pointer over its output, select *JSON* (in a narrow panel the icon `{}`), then the copy icon, and paste the list into the example *Collect these tasks*: it gets the images without paying again.';
 
 /**
  * Writes what a run leaves to n8n's log.

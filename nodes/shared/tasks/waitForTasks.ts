@@ -96,7 +96,9 @@ export async function waitForTasks(
 			];
 			return async () => {
 				if (failure !== undefined) return failed(failure);
-				if (image !== undefined) return await finishedImage(run, image);
+				if (image !== undefined) {
+					return await resultItems(run, [{ url: image.url }], image.facts, image.outputSettings);
+				}
 				if (wait === undefined || isStored) return [];
 				const ended = endOfWait(shared, itemIndex, run.gateway.waitFor(wait));
 				return await (isUnclear ? ended.catch(failed) : ended);
@@ -160,12 +162,4 @@ export async function finishedItems(
 	const bill = laterBill(state, facts);
 	const shown = { ...facts, ...bill, created, usage, taskId, taskType, status, requestId };
 	return await resultItems(run, images, { ...shown, model: shown.model ?? model }, outputSettings);
-}
-
-/** The output item of an image that an input item names in place of a task. */
-async function finishedImage(
-	run: Run,
-	{ url, facts, outputSettings }: ImageOfItem,
-): Promise<INodeExecutionData[]> {
-	return await resultItems(run, [{ url }], facts, outputSettings);
 }

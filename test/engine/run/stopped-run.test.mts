@@ -108,7 +108,7 @@ test('a Stop leaves the tasks as the output of an execution, which Image Task ta
 	expect(list).toMatchObject({ notes, notesInFlow: true });
 	const sticky = workflow.nodes.find(({ type }) => type.endsWith('.stickyNote'));
 	expect(sticky?.parameters?.content).toMatch(
-		/paid for\n\nOpen the node, .* `{}` .*\*Collect these tasks\*/,
+		/paid for\n\nOpen the node, .* \*JSON\* .*`{}`.*\*Collect these tasks\*/,
 	);
 	// Which image is which product?
 	const facts = (row: number) => ({ name: `product ${row}`, prompt: `product ${row} [slow 99]` });

@@ -52,7 +52,7 @@ test.each([50, 500_000])('an input with %s characters is digested once', async (
 	const { log, reads } = logFor(1, length);
 	const identity = await log.assignment.identify(0, 'account', createDigest(countTurns().turn));
 	const before = reads.length;
-	log.assignment.identifyRequest(identity, 'digest');
+	identity.requestDigest = 'digest';
 	expect(log.assignment.ownEarlier(identity)).toBeUndefined();
 	expect(reads).toHaveLength(before);
 });

@@ -39,6 +39,6 @@ export async function identify(
 ): Promise<Identity> {
 	const digest = async (value: unknown) => await Promise.resolve(digestOf(value));
 	const identity = await log.assignment.identify(itemIndex, account, digest);
-	if (plan !== undefined) log.assignment.identifyRequest(identity, requestDigestOf(plan, account));
+	if (plan !== undefined) identity.requestDigest = requestDigestOf(plan, account);
 	return identity;
 }

@@ -49,7 +49,7 @@ function openWith(earlier: Earlier[]) {
 			const paid = openPaymentLog<ImagesReceipt>(context, []);
 			for (const [item, prompt] of prompts.entries()) await identify(paid, item, planOf(prompt));
 			paid.assignment.assign();
-			known = prompts.map((_, item) => paid.assignment.paymentOf(item) !== undefined);
+			known = prompts.map((_, item) => paid.assignment.owned.has(item));
 			const got: unknown[] = [];
 			for (const [item, prompt] of prompts.entries()) {
 				const { created } = await pay(payer, paid.journal, item, planOf(prompt), ({ json }) => ({
@@ -201,7 +201,7 @@ test.each([
 	const identity = await identify(next, 0);
 	expect(next.assignment.ownEarlier(identity) !== undefined).toBe(isPaid);
 	next.assignment.assign();
-	expect(next.assignment.paymentOf(0) !== undefined).toBe(isPaid);
+	expect(next.assignment.owned.has(0)).toBe(isPaid);
 });
 
 /** Every field of a node that pays says whether it is part of the request: here stand all of them. */
@@ -353,13 +353,22 @@ describe('the key of a payment', () => {
 		first.journal.close();
 		const second = await open(store, ['a', 'a'], '2');
 		second.assignment.assign();
-		expect([
-			second.assignment.paymentOf(0) !== undefined,
-			second.assignment.paymentOf(1) !== undefined,
-		]).toEqual([false, true]);
+		expect([second.assignment.owned.has(0), second.assignment.owned.has(1)]).toEqual([false, true]);
 		expect(second.journal.idempotencyKey(0)).toBeDefined();
 		expect(second.journal.idempotencyKey(0)).not.toBe(alone);
 	});
+});
+
+test('what was paid for is listed in the order of the items, whichever of them was paid for first', async () => {
+	const log = openPaymentLog<ImagesReceipt>(paymentContext('1', {}), []);
+	for (const item of [0, 1, 2]) await identify(log, item, planOf(`${item}`));
+	log.assignment.assign();
+	for (const item of [2, 0, 1]) {
+		log.journal.begin(item, () => ({ message: '', description: '' }));
+		const receipt = { ...IMAGES, images: [{ url: `https://host/${item}.png` }] };
+		log.journal.settle(item, { charged: 'yes', receipt });
+	}
+	expect(log.itemReport.listUnreturned().map(({ item }) => item)).toEqual([0, 1, 2]);
 });
 
 test('an item may have been charged where the record cannot be read', () => {
