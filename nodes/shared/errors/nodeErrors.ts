@@ -219,17 +219,16 @@ export function nodeError(
 	const paid = itemReport?.listUnreturned?.() ?? [];
 	const some = lines.slice(0, MOST_SHOWN);
 	const more = lines.length > some.length ? ["'Error details' below lists the others."] : [];
-	const isOneOfMany = itemIndex !== undefined && (itemReport?.count ?? 0) > 1;
+	const isBatch = (itemReport?.count ?? 0) > 1;
+	const isOneOfMany = itemIndex !== undefined && isBatch;
 	const nameOf = rowNamesOf(itemReport);
 	const who = isOneOfMany && lines.length === 0 ? `It was ${nameOf(itemIndex)}. ` : '';
 	// The editor shows it beside the node's name.
 	const number = isOneOfMany ? `n8n counts from 0: [item ${itemIndex}].` : '';
-	const texts = [
-		describePaid(paid, itemReport?.recoveryAdvice ?? ''),
-		`${description} ${who}${number}`.trim(),
-		...some,
-		...more,
-	];
+	const what = `${description} ${who}${number}`.trim();
+	const spent = describePaid(paid, itemReport?.recoveryAdvice ?? '');
+	// In a batch most of it may be paid for, which counts more than what the failed item says.
+	const texts = [...(isBatch ? [spent, what] : [what, spent]), ...some, ...more];
 	const below = paid.length === 0 ? '' : " See 'Error details' below.";
 	const advice = texts.filter((text) => text !== '').join('\n') + below;
 	// The editor renders the description as HTML, in which a line break is a space, and part of an

@@ -26,7 +26,7 @@ const PLACES: Record<Setting, [name: string, place: string]> = {
 	requestsPerSecond: ["'Requests per Second'", OPTIONS],
 	concurrency: ["'Concurrency'", OPTIONS],
 	maxWait: ["'Max Wait'", OPTIONS],
-	mode: ["'Mode'", ''],
+	mode: ["'Synchronous' under 'Mode'", ''],
 	source: ["an HTTP Request node, whose binary field 'Images' takes", ''],
 	task: ['Image Wait or Image Task', ''],
 };

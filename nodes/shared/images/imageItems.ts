@@ -110,8 +110,9 @@ export function withInputFieldsOfFailed(
 		if (fields === undefined) return list;
 		return list.map((one) => {
 			if (!isFailed(one)) return one;
-			const own = withoutUndefined({ ...fields, prompt: detailsOf(one.json)?.prompt });
-			return { ...one, json: { ...(own as IDataObject), ...one.json } };
+			const { prompt = fields.prompt } = detailsOf(one.json) ?? {};
+			const own = prompt === undefined ? fields : { ...fields, prompt };
+			return { ...one, json: { ...own, ...one.json } };
 		});
 	});
 }

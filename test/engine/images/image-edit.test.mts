@@ -503,6 +503,7 @@ describe('before anything is sent', () => {
 		expect(output.map(({ pairedItem }) => pairedItem)).toEqual([0, 1, 2].map((item) => ({ item })));
 		expect(output[1]!.json).toEqual({
 			error: 'The binary field "data" is not an image',
+			prompt: 'make it night',
 			details: {
 				model: MODEL,
 				prompt: 'make it night',

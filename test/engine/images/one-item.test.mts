@@ -142,6 +142,7 @@ describe('where images cannot be downloaded', () => {
 		expect(result.json(NODE)).toEqual([
 			{
 				error: expect.stringContaining('404'),
+				prompt: 'a fox',
 				details: expect.objectContaining({
 					charged: 'yes',
 					url: `${url}/gone1.png`,

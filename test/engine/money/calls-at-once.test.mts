@@ -128,7 +128,7 @@ test('an answer has the cost of its call and the remaining budget in one line', 
 	expect(answers[0]).toContain(
 		'"charge":"1 image; estimated cost 0.04. Remaining budget: 0.96 of 1."',
 	);
-	const unlimited = await ask(['an owl'], 'sync');
+	const unlimited = await ask(['an owl'], 'sync', {});
 	expect(unlimited.answers[0]).toContain('"charge":"1 image; estimated cost 0.04."');
 });
 

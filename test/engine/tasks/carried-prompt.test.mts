@@ -69,5 +69,5 @@ test('Image: whatever fails says for which prompt', async () => {
 	const items = result.json(NODE);
 	expect(items.map((item) => 'error' in item)).toEqual([true, false, true]);
 	expect(promptsOf(items)).toEqual(['a fox', 'an owl', 'a hare']);
-	expect(Object.keys(items[0]!).sort()).toEqual(['details', 'error']);
+	expect(Object.keys(items[0]!).sort()).toEqual(['details', 'error', 'prompt']);
 });
