@@ -170,6 +170,27 @@ describe('the other papers', () => {
 	);
 });
 
+test('comments name pages and headings that are there', () => {
+	const folders = ['gateway', 'nodes', 'credentials', 'util', 'simulator', 'harness', 'scripts'];
+	const files = [...folders, 'test', 'bench', 'demo']
+		.flatMap((folder) => ['.ts', '.mts'].flatMap((end) => sourcesIn(join(root, folder), end)))
+		.filter((file) => !/node_modules|\.cache/.test(file));
+	const named = files.flatMap((file) => {
+		// A reference may go on in the next line of its comment.
+		const text = readFileSync(file, 'utf8').replace(/\n\s*(?:\*|\/\/)\s?/g, ' ');
+		const found = text.matchAll(/\bdocs\/([\w-]+\.md)(?:, "([^"]+)"(?: and "([^"]+)")?)?/g);
+		return [...found].map(([, page, ...headings]) => ({ file, page: page!, headings }));
+	});
+	expect(named.length).toBeGreaterThan(60);
+	const dead = named.filter(({ file, page, headings }) => {
+		if (!existsSync(join(root, 'docs', page))) return true;
+		const text = read(`docs/${page}`);
+		const has = (heading: string) => new RegExp(`^#+ ${heading}$`, 'm').test(text);
+		return headings.some((heading) => heading !== undefined && !has(heading));
+	});
+	expect(dead).toEqual([]);
+});
+
 describe('the output schemas', () => {
 	test('of the image nodes are as the table of their fields: after a change, "npm run docs" writes them', () => {
 		for (const [file, text] of outputSchemas(root)) expect(read(file)).toBe(text);
