@@ -78,7 +78,7 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
  * Suspends the execution until all tasks have finished or their deadlines are over.
  *
  * @param entries one for each input item
- * @param known what is known of the items, if the execution can't be suspended
+ * @param itemReport what is known of the items, if the execution can't be suspended
  * @returns the open tasks, which n8n shows while the execution is suspended; if it can't be suspended
  *   and On Error is set to continue, a failed item for each of them
  * @throws NodeApiError or NodeOperationError that names all tasks, if the node stops

@@ -292,7 +292,9 @@ describe('the plan', () => {
 		const { body } = planMessage({ ...asked, extraFields: { top_p: 0.99 } });
 		expect(body).toMatchObject({ top_p: 0.99 });
 		expect(body).not.toHaveProperty('temperature');
-		expect(hintsOf(asked)).toEqual([expect.stringContaining("weren't sent: 'Temperature', 'Top K'.")]);
+		expect(hintsOf(asked)).toEqual([
+			expect.stringContaining("weren't sent: 'Temperature', 'Top K'."),
+		]);
 		const off = { ...request, ...sampling, thinking: { type: 'disabled' } };
 		expect([planMessage(off).body, hintsOf(off)]).toMatchObject([sampling, []]);
 	});

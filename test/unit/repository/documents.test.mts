@@ -182,7 +182,7 @@ test('comments name pages and headings that are there', () => {
 		return [...found].map(([, page, ...headings]) => ({ file, page: page!, headings }));
 	});
 	expect(named.length).toBeGreaterThan(60);
-	const dead = named.filter(({ file, page, headings }) => {
+	const dead = named.filter(({ page, headings }) => {
 		if (!existsSync(join(root, 'docs', page))) return true;
 		const text = read(`docs/${page}`);
 		const has = (heading: string) => new RegExp(`^#+ ${heading}$`, 'm').test(text);
