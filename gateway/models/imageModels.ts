@@ -48,20 +48,26 @@ function readImageModel(record: JsonObject): ModelRecord | undefined {
 
 /**
  * Reads the prices of a model: the highest of its endpoints and resolutions, because the gateway chooses
- * among them. Undefined if any of them has another unit than an image, such as a megapixel or a token.
+ * among them. Undefined if any endpoint has none, or has one by another unit than an image, such as a
+ * megapixel or a token.
  */
 export function readImagePrice(body: unknown): Billing | undefined {
 	const { endpoints = objectIn(objectIn(body).data).endpoints } = objectIn(body);
-	const rows = listIn(endpoints).flatMap((one) => listIn(objectIn(one).pricing).map(objectIn));
-	const outputs = rows.filter(({ billable }) => billable === 'output_image');
-	const prices = outputs.map(({ unit, cost_usd: price }) =>
-		unit === 'image' ? (finiteNumber(price) ?? NaN) : NaN,
+	const pricings = listIn(endpoints).map((one) => listIn(objectIn(one).pricing).map(objectIn));
+	const prices = pricings.map((rows) =>
+		rows
+			.filter(({ billable }) => billable === 'output_image')
+			.map(({ unit, cost_usd: price }) => (unit === 'image' ? (finiteNumber(price) ?? NaN) : NaN))
+			.reduce((one, other) => Math.max(one, other), -Infinity),
 	);
-	const value = finiteNumber(Math.max(...prices));
-	if (value === undefined) return undefined;
-	const chargesInputs = rows.some(
-		({ billable, unit, cost_usd: price }) =>
-			billable !== 'output_image' && unit === 'image' && price !== 0,
-	);
+	const value = prices.reduce((one, other) => Math.max(one, other), -Infinity);
+	if (!prices.every(Number.isFinite) || finiteNumber(value) === undefined) return undefined;
+	// The tokens of the prompt count for little.
+	const chargesInputs = pricings
+		.flat()
+		.some(
+			({ billable, cost_usd: price }) =>
+				billable !== 'output_image' && billable !== 'input_text' && price !== 0,
+		);
 	return { unit: 'image', mode: 'price', value, currency: 'USD', chargesInputs };
 }

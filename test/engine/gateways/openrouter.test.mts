@@ -359,6 +359,8 @@ describe('the price', () => {
 		['is none where one endpoint has another unit', [[image(0.05)], [byToken]], null],
 		['is none where a row has none', [[image(0.05), image(null)]], null],
 		['is none without rows', [[]], null],
+		['is none where one endpoint has none', [[image(0.05)], [prompt]], null],
+		['is none where one is negative', [[image(-1)]], null],
 		['is none where its address is away', undefined, null],
 	])('%s', async (_, pricing, cost) => {
 		expect(await estimate(pricing)).toBe(cost);
@@ -367,6 +369,7 @@ describe('the price', () => {
 	test('of an edit is unknown where each image to edit costs, too', async () => {
 		expect(await estimate([[image(0.05)]], 'imageEdit')).toBe(0.1);
 		expect(await estimate([[image(0.05), input]], 'imageEdit')).toBeNull();
+		expect(await estimate([[image(0.05), { ...input, unit: 'token' }]], 'imageEdit')).toBeNull();
 		expect(await estimate([[image(0.05), { ...input, cost_usd: 0 }]], 'imageEdit')).toBe(0.1);
 	});
 

@@ -308,7 +308,7 @@ describe('what goes wrong', () => {
 
 	test('a refusal says what to change', async () => {
 		const parameters = { model: 'reason-next', options: { temperature: 1 } };
-		expect(await failure('invoke', parameters)).toMatch(/reason-next.*\n.*Remove temperature/s);
+		expect(await failure('invoke', parameters)).toMatch(/reason-next.*\n.*Remove 'Temperature'/s);
 		expect(await failure('stream', { model: 'unknown' })).toContain('Incorrect model ID');
 	});
 
