@@ -37,7 +37,10 @@ export function openScene(world: World, engine: Engine, number: number): Scene {
 	// A value that stands in the address of a picture, and authenticates nothing.
 	const headers = { values: [{ name: 'x-region', value: 'pictures/0' }] };
 	const own = world.seed % 2 === 0 ? { headers } : {};
-	Object.assign(credential, flow.options, { baseUrl, gatewaySettings: true, ...own });
+	// The Image API of OpenRouter has no tasks.
+	const isRouter = flow.mode === 'sync' && world.seed % 3 === 0;
+	const api = isRouter ? { imageApi: 'openRouter' } : {};
+	Object.assign(credential, flow.options, { baseUrl, gatewaySettings: true, ...own, ...api });
 	if (world.service.keys !== 'none') credential.idempotencyHeader = 'Idempotency-Key';
 	if (flow.isListedApart) credential.mediaUrl = wire.foreignOrigin;
 	const input = inputFor(flow, flow.items, service);

@@ -39,8 +39,39 @@ export function costOf(model: string, images: number): number | undefined {
 	return price && price * images;
 }
 
+/** Of the parameters in OpenRouter's form, those that count images. */
+const COUNTS = ['n', 'num_images', 'batch_size'].map((name) => [
+	name,
+	{ type: 'range', min: 1, max: 4 },
+]);
+
+const endpointsOf = (model: string) => `/v1/images/models/${model}/endpoints`;
+
+/** The list of OpenRouter's Image API, without what makes no images, or the prices of one model. */
+function listedByRouter(path: string): Delivery {
+	const images = RECORDS.filter(({ media_type: type }) => type === 'image');
+	const asked = images.find(({ model }) => path === endpointsOf(model));
+	if (asked !== undefined) {
+		const unit = PRICE.has(asked.model) ? 'image' : 'token';
+		const price = { billable: 'output_image', unit, cost_usd: PRICE.get(asked.model) ?? 0.00003 };
+		return deliverJson({ id: asked.model, endpoints: [{ pricing: [price] }] });
+	}
+	const data = images.map(({ model }) => ({
+		id: model,
+		architecture: { input_modalities: ['text', 'image'] },
+		supported_parameters: Object.fromEntries([
+			...COUNTS,
+			['size', { type: 'enum', values: ['1024x1024', '512x512'] }],
+			['input_references', { type: 'range', min: 0, max: 4 }],
+		]) as object,
+		endpoints: endpointsOf(model),
+	}));
+	return deliverJson({ data });
+}
+
 /** Answers a request for all models, or for one of them. */
 export function listed(path: string): Delivery {
+	if (path.startsWith('/v1/images/')) return listedByRouter(path);
 	const name = path.split('/')[4];
 	const data = RECORDS.find(({ model }) => model === decodeURIComponent(name ?? ''));
 	if (name !== undefined && data === undefined) {

@@ -1,6 +1,11 @@
 /** Reads what arrived at the gateway. */
 import type { FormPart, WireRequest } from '../wire/messages.mjs';
 import { SECRETS } from './accounts-of-world.mjs';
+import { fileAt } from './one-pixel-pictures.mjs';
+
+interface Reference {
+	image_url: { url: string };
+}
 
 export interface Fields {
 	model: string;
@@ -17,15 +22,27 @@ export function fieldsOf({ body }: WireRequest): Fields | undefined {
 	const raw = Array.isArray(body) ? formFields(body) : jsonFields(body);
 	if (raw === undefined) return undefined;
 	const { model, prompt, n, num_images, batch_size } = raw;
-	const files = Array.isArray(body) ? body.filter(({ fileName }) => fileName !== undefined) : [];
+	const files = Array.isArray(body)
+		? body.flatMap(({ fileName, value }) => (fileName === undefined ? [] : value))
+		: referencesIn(raw);
 	return {
 		model: typeof model === 'string' ? model : '',
 		prompt: typeof prompt === 'string' ? prompt : '',
 		n: Number(n ?? num_images ?? batch_size ?? 1),
 		files: files.length,
-		file: files[0]?.value,
+		file: files[0],
 		raw,
 	};
+}
+
+/** The images to edit of OpenRouter's Image API: their bytes, or those at their addresses. */
+function referencesIn({ input_references: references }: Record<string, unknown>): Buffer[] {
+	const list = Array.isArray(references) ? (references as Reference[]) : [];
+	return list.map(({ image_url: { url } }) =>
+		url.startsWith('data:')
+			? Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+			: (fileAt(new URL(url).pathname) ?? Buffer.alloc(0)),
+	);
 }
 
 /** The three forms of asking for a task (docs/protocol.md, "Asynchronous mode"). */

@@ -171,7 +171,8 @@ export class Service {
 		const { model, prompt, n } = fields;
 		received.prompt = prompt;
 		received.account = account;
-		const kind = received.path.includes('/edits') ? 'edit' : 'generation';
+		const isEdit = received.path.includes('/edits') || fields.raw.input_references !== undefined;
+		const kind = isEdit ? 'edit' : 'generation';
 		received.kind = kind;
 		const asynchronous = asksAsync(request, fields);
 		received.call = asynchronous ? 'submit' : 'sync';
@@ -256,9 +257,9 @@ export class Service {
 
 function callOf(method: string, { pathname, searchParams }: URL): Call {
 	if (/^\/(moved\/)?(pictures|sources)\//.test(pathname)) return 'download';
-	if (pathname.startsWith('/v1/media/models')) return 'listing';
+	if (/^\/v1\/(media|images)\/models/.test(pathname)) return 'listing';
 	if (pathname === '/v1/messages') return 'message';
-	if (/^\/v1\/images\/(generations|edits)$/.test(pathname) && method === 'POST') {
+	if (/^\/v1\/images(\/(generations|edits))?$/.test(pathname) && method === 'POST') {
 		return searchParams.get('async') === 'true' ? 'submit' : 'sync';
 	}
 	return /^\/v1\/(images\/)?(generations|edits|tasks)\//.test(pathname) ? 'poll' : 'other';

@@ -201,17 +201,24 @@ async function bodyOf(data: unknown): Promise<WireRequest['body']> {
 	if (Buffer.isBuffer(data)) return data;
 	if (typeof data === 'string') return Buffer.from(data);
 	if (data instanceof URLSearchParams) return Buffer.from(data.toString());
+	// JSON with files inside it.
+	if (Object.prototype.toString.call(data) === '[object Blob]')
+		return await bytesOf(data as FilePart);
 	const parts: FormPart[] = [];
 	for (const [name, value] of data as Iterable<[string, string | FilePart]>) {
 		if (typeof value === 'string') parts.push({ name, value: Buffer.from(value) });
 		else {
-			const chunks: Uint8Array[] = [];
-			for await (const chunk of value.stream()) chunks.push(chunk);
 			const { name: fileName, type } = value;
-			parts.push({ name, fileName, type, value: Buffer.concat(chunks) });
+			parts.push({ name, fileName, type, value: await bytesOf(value) });
 		}
 	}
 	return parts;
+}
+
+async function bytesOf(part: FilePart): Promise<Buffer> {
+	const chunks: Uint8Array[] = [];
+	for await (const chunk of part.stream()) chunks.push(chunk);
+	return Buffer.concat(chunks);
 }
 
 interface FilePart {
