@@ -79,9 +79,12 @@ export class Registry {
 			`--registry=${this.url}`,
 			`--userconfig=${settings}`,
 			'--ignore-scripts',
+			// It is made in GitHub Actions only.
 			'--provenance=false',
+			// What was never released has a version that npm calls a prerelease.
+			'--tag=latest',
 		];
-		// Provenance is made in GitHub Actions only. Elsewhere than in the repository: its own settings are not meant for this.
+		// Elsewhere than in the repository: its own settings are not meant for this.
 		await promisify(execFile)('npm', ['publish', path.resolve(tarball), ...flags], {
 			cwd: this.folder,
 		});
