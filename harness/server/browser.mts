@@ -8,10 +8,8 @@ import {
 	chromium,
 	type Locator,
 	type Page,
-	type Request,
 } from 'playwright-core';
 
-import { until } from '../wait-until.mjs';
 import type { Execution, N8nServer } from './server.mjs';
 
 export interface EditorOptions {
@@ -27,8 +25,6 @@ export interface EditorOptions {
 
 /** The first load on a busy machine takes more than any step. */
 const LOAD_MS = 90_000;
-/** The editor follows what it reads after pauses of up to 300 ms. */
-const FOLLOWS_WITHIN_MS = 500;
 const CHROMIUMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /**
@@ -81,8 +77,6 @@ export async function openEditor(server: N8nServer, options: EditorOptions = {})
 export class Editor {
 	/** Errors that the page wrote to its console or threw, in order. */
 	readonly errors: string[] = [];
-	/** What the page waits for. */
-	private readonly open = new Set<Request>();
 
 	constructor(
 		private readonly server: N8nServer,
@@ -94,30 +88,6 @@ export class Editor {
 		page.on('console', (message) => {
 			if (message.type() === 'error') this.errors.push(message.text());
 		});
-		page.on('request', (request) => this.note(request));
-		for (const end of ['requestfinished', 'requestfailed'] as const) {
-			page.on(end as 'requestfinished', (request) => void this.open.delete(request));
-		}
-	}
-
-	private note(request: Request): void {
-		// What n8n pushes comes by a request that doesn't end.
-		if (!/\/rest\/(?!push|telemetry|ph\/)/.test(request.url())) return;
-		this.open.add(request);
-	}
-
-	/** Waits until the editor has followed what was done: until it waits for no response, and has nothing to do. */
-	async settle(): Promise<void> {
-		do {
-			const what = () => `responses: ${[...this.open].map((one) => one.url()).join(', ')}`;
-			await until(what, 60, () => this.open.size === 0, 50);
-			await this.page.waitForTimeout(FOLLOWS_WITHIN_MS);
-			// On a busy machine half a second is no time: what was begun meanwhile is drawn before this.
-			await this.page.evaluate(
-				async () =>
-					await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 10_000 })),
-			);
-		} while (this.open.size > 0);
 	}
 
 	/**
@@ -143,8 +113,6 @@ export class Editor {
 	 */
 	async goto(address: string): Promise<void> {
 		const url = this.server.url + address;
-		// What another page waited for may never end.
-		this.open.clear();
 		const load = () => this.page.goto(url, { waitUntil: 'load', timeout: LOAD_MS });
 		await load().catch(load);
 	}
@@ -199,7 +167,7 @@ export class Editor {
 		await search.waitFor();
 		await search.fill(text);
 		// The list follows the input after a pause of its own and says nothing when it is done.
-		await this.settle();
+		await this.page.waitForTimeout(1_000);
 		const names = await this.byTestId('node-creator-item-name').allTextContents();
 		return names.map((name) => name.trim());
 	}
