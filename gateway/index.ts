@@ -10,7 +10,13 @@ export type { Journal, Settled } from './journal';
 export { type Account, accountOf } from './protocol/account';
 export { credentialHeaders, skipsCertificate } from './protocol/auth';
 export { type Charged, mostCharged, readCharged } from './protocol/charged';
-export { GatewayError, hasCode, type Problem, withDetails } from './protocol/gatewayError';
+export {
+	type Advice,
+	GatewayError,
+	hasCode,
+	type Problem,
+	withDetails,
+} from './protocol/gatewayError';
 export { usualPlan } from './protocol/requestIdentity';
 export { type Order, showOrder } from './protocol/imageOrder';
 export {

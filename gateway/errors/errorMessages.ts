@@ -190,11 +190,15 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	const isRefused = plan.call === 'message' && httpCode === 400;
 	const advice = isRefused ? refusalAdvice(plan.body ?? {}, said ?? '') : [];
 	const stored = plan.isIdempotent === true && mayBeStored(response) ? [MAY_BE_STORED] : [];
+	const advised = advice.flatMap((one) => one.settings ?? []);
+	const usual = settings === 'address' ? server.settings : (settings ?? []);
 	return {
 		message: filled(message) + afterColon(said),
-		description: [...advice, filled(description), ...stored].join(' '),
+		description: [
+			...advice.map((one) => one.description),
+			...[filled(description), ...stored],
+		].join(' '),
 		// After a long wait, other settings change nothing.
-		settings:
-			waitS > LONGEST_WAIT_S ? undefined : settings === 'address' ? server.settings : settings,
+		settings: waitS > LONGEST_WAIT_S ? undefined : [...new Set([...advised, ...usual])],
 	};
 }

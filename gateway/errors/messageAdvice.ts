@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
+import type { Advice, Setting } from '../protocol/gatewayError';
 
 /**
  * Hints about a message that is sent anyway: a model suffix that contradicts the thinking setting
@@ -6,31 +7,29 @@ import { isJsonObject, type JsonObject } from '../../util/json';
  *
  * @param body of the request
  */
-export function messageHints({ model, thinking }: JsonObject): string[] {
-	const hints: string[] = [];
+export function messageHints({ model, thinking }: JsonObject): Advice[] {
+	const hints: Advice[] = [];
 	const type = isJsonObject(thinking) ? thinking.type : undefined;
 	const [suffix, no] = /-(no)?thinking$/i.exec(String(model).trim()) ?? [];
 	const switchedOn = type === 'adaptive' || type === 'enabled';
 	if (suffix !== undefined && type !== undefined && switchedOn !== (no === undefined)) {
-		hints.push(
-			`The model name ends in "${suffix}", but 'Thinking' says the opposite. Which one applies depends on the gateway. Set 'Thinking' to 'Model Default', or remove the suffix.`,
-		);
+		hints.push({
+			description: `The model name ends in "${suffix}", but "thinking" says the opposite. Which one applies depends on the gateway. Leave it to the model, or remove the suffix.`,
+			settings: ['thinking'],
+		});
 	}
 	if (type === 'enabled') {
-		hints.push(
-			"'Thinking' uses the legacy form with a token budget, which newer models reject. Use 'Adaptive' with 'Effort' instead.",
-		);
+		hints.push({
+			description:
+				'"thinking" has its legacy form with a token budget, which newer models reject. Use adaptive thinking with an effort instead.',
+			settings: ['thinking', 'effort'],
+		});
 	}
 	return hints;
 }
 
-/** The fields about how a model chooses its words, with their names in the editor. */
-const SAMPLING_NAMES = { temperature: 'Temperature', top_p: 'Top P', top_k: 'Top K' };
-export const SAMPLING = Object.keys(SAMPLING_NAMES) as Array<keyof typeof SAMPLING_NAMES>;
-
-/** Some of these, as a user knows them. */
-export const samplingNames = (fields: typeof SAMPLING): string =>
-	fields.map((field) => `'${SAMPLING_NAMES[field]}'`).join(', ');
+/** The fields about how a model chooses its words. */
+export const SAMPLING = ['temperature', 'top_p', 'top_k'] satisfies Setting[];
 
 /**
  * Advice after a 400 to a message: the hints about it, sampling fields, a forced tool call, and
@@ -38,32 +37,38 @@ export const samplingNames = (fields: typeof SAMPLING): string =>
  *
  * @param said the gateway's reason, or an empty text
  */
-export function refusalAdvice(body: JsonObject, said: string): string[] {
+export function refusalAdvice(body: JsonObject, said: string): Advice[] {
 	const advice = messageHints(body);
 	const sampling = SAMPLING.filter((name) => body[name] !== undefined);
 	const aboutSampling = said === '' || /temperature|top_?[pk]|sampl|support|parameter/i.test(said);
 	if (sampling.length > 0 && aboutSampling) {
-		advice.push(
-			`Newer models don't accept sampling parameters. Remove ${samplingNames(sampling)} from the options and try again.`,
-		);
+		advice.push({
+			description: `Newer models don't accept sampling parameters. Remove ${sampling.join(', ')} and try again.`,
+			settings: sampling,
+		});
 	}
 	if (/tool_choice|forces? tool/i.test(said) && isJsonObject(body.tool_choice)) {
-		advice.push(
-			"Turn off 'Force Tool Call on First Iteration' in the agent, or set 'Thinking' to 'Disabled'.",
-		);
+		advice.push({
+			description: 'Let the agent force no tool call, or turn thinking off.',
+			settings: ['toolChoice', 'thinking'],
+		});
 	}
 	const blocks = [body.messages].flat().flatMap((turn) => (isJsonObject(turn) ? turn.content : []));
 	const isThinking = (block: unknown) => isJsonObject(block) && block.type === 'thinking';
 	if (/thinking|signature/i.test(said) && blocks.some(isThinking)) {
-		advice.push(
-			'Thinking blocks must be sent back unchanged. In a Message node, use the output "messages" of the earlier one as \'History\' without editing it; for an agent, clear its memory.',
-		);
+		advice.push({
+			description:
+				'Thinking blocks must be sent back unchanged: use the output "messages" of the earlier message without editing it. For an agent, clear its memory.',
+			settings: ['history'],
+		});
 	}
 	// The words of DeepSeek and Kimi.
 	if (/must be passed back|reasoning_content is missing/i.test(said)) {
-		advice.push(
-			"The model needs its earlier thinking, which an agent's memory doesn't keep. Set 'Thinking' to 'Disabled', or clear the memory.",
-		);
+		advice.push({
+			description:
+				"The model needs its earlier thinking, which an agent's memory doesn't keep. Turn thinking off, or clear the memory.",
+			settings: ['thinking'],
+		});
 	}
 	return advice;
 }

@@ -5,7 +5,12 @@ import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../
 import { reasonIn } from '../responses/errorBody';
 import { readMessage } from './message';
 import { responseHint, UNFINISHED } from './responseHint';
-import { type GatewayError, type Problem, unknownOutcome } from '../protocol/gatewayError';
+import {
+	type Advice,
+	type GatewayError,
+	type Problem,
+	unknownOutcome,
+} from '../protocol/gatewayError';
 
 type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
 
@@ -22,7 +27,7 @@ export interface ChatResponse {
 	/** The agent's IDs of the tool calls among them, in order. */
 	callIds: string[];
 	/** What the user should know of a response that lacks something. */
-	hint?: string;
+	hint?: Advice;
 }
 
 /**
@@ -108,8 +113,9 @@ function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): P
 	);
 	const [, isUnfinished = false] = STOP_REASONS.get(stopReason) ?? [];
 	if (calls.length === 0 || !(isBroken || isUnfinished)) return undefined;
-	const { what = 'ended', advice = LATER } = UNFINISHED.get(stopReason) ?? {};
+	const { what = 'ended', advice = LATER, settings } = UNFINISHED.get(stopReason) ?? {};
 	return {
+		settings,
 		message: `The response ${what}, in the middle of a tool call`,
 		description: `The tool wasn't called. You may have been charged, so the message wasn't sent again. ${advice}`,
 	};

@@ -1,4 +1,4 @@
-import { GatewayError } from '../protocol/gatewayError';
+import { GatewayError, type Advice, type Setting } from '../protocol/gatewayError';
 import { parseJson } from '../../util/json';
 import { quote } from '../../util/text';
 import type { MessageResponse } from './message';
@@ -51,20 +51,22 @@ function jsonInWords(text: string): unknown {
  * @param hint what is known of the response: why it ends early, or has no text
  * @throws GatewayError with the text of the response, which was paid for
  */
-export function readJsonOf({ text, stopReason }: MessageResponse, hint?: string): unknown {
+export function readJsonOf({ text, stopReason }: MessageResponse, hint?: Advice): unknown {
 	const value = jsonInText(text);
 	if (value !== undefined) return value;
 	const early = UNFINISHED.get(stopReason);
 	const start = quote(text.slice(0, 200));
+	const ofText: Setting[] = start === '' ? [] : ['json'];
 	throw new GatewayError({
 		message:
 			early === undefined
 				? 'The response is not JSON'
 				: `The response ${early.what}, so its JSON is incomplete`,
 		description: [
-			early?.advice ?? hint ?? 'Ask for nothing but JSON in the prompt.',
-			start === '' ? NOT_AGAIN : `${PAID} The text begins with: ${start}`,
+			early?.advice ?? hint?.description ?? 'Ask for nothing but JSON in the prompt.',
+			start === '' ? NOT_AGAIN : `${PAID} The text begins with "${start}".`,
 		].join(' '),
+		settings: [...((early ?? hint)?.settings ?? []), ...ofText],
 		text,
 	});
 }
@@ -72,4 +74,4 @@ export function readJsonOf({ text, stopReason }: MessageResponse, hint?: string)
 const NOT_AGAIN = "A retry doesn't send the message again.";
 /** The text stays in the details, and the payment in the record: no retry sends the message again. */
 const PAID =
-	"The message was charged, and a retry doesn't send it again. To get its text, turn off 'Output Content as JSON' and retry this execution.";
+	"The message was charged, and a retry doesn't send it again. To get its text, ask for no JSON and retry this execution.";

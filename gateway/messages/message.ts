@@ -6,8 +6,8 @@ import {
 	type JsonObject,
 } from '../../util/json';
 import { type FormFile, type PaidPlan } from '../protocol/requestPlan';
-import { GatewayError } from '../protocol/gatewayError';
-import { messageHints, SAMPLING, samplingNames } from '../errors/messageAdvice';
+import { GatewayError, type Advice } from '../protocol/gatewayError';
+import { messageHints, SAMPLING } from '../errors/messageAdvice';
 import { isBlankText, isThinking, isToolCall, isToolResult, textsIn } from './blockKinds';
 
 /** One turn of a conversation. The content of an assistant's turn is kept unchanged. */
@@ -53,10 +53,10 @@ export function planMessage(request: MessageRequest, files?: FormFile[]): PaidPl
 }
 
 /** Hints about a message that is sent anyway. */
-export function hintsOf(request: MessageRequest): string[] {
+export function hintsOf(request: MessageRequest): Advice[] {
 	const { body, leftOut } = fieldsOf(request);
-	const names = samplingNames(leftOut);
-	const hint = `'Thinking' is on, so these weren't sent: ${names}. Models reject them beside thinking.`;
+	const description = `Thinking is on, so these weren't sent: ${leftOut.join(', ')}. Models reject them beside thinking.`;
+	const hint = { description, settings: leftOut };
 	return [...messageHints(body), ...(leftOut.length === 0 ? [] : [hint])];
 }
 
@@ -109,8 +109,9 @@ function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
 	const budget = thinking.budget_tokens;
 	if (typeof budget !== 'number' || typeof most !== 'number' || budget < most) return;
 	throw new GatewayError({
-		message: `'Budget (Tokens)' is ${budget} and must be less than 'Max Tokens', which is ${most}`,
-		description: `Increase 'Max Tokens' to more than ${budget}, or lower 'Budget (Tokens)' to less than ${most}. The response needs the remaining tokens. Nothing was sent.`,
+		message: `"budget_tokens" is ${budget} and must be less than "max_tokens", which is ${most}`,
+		description: `Increase "max_tokens" to more than ${budget}, or lower "budget_tokens" to less than ${most}. The response needs the remaining tokens. Nothing was sent.`,
+		settings: ['max_tokens', 'budget_tokens'],
 	});
 }
 

@@ -1,9 +1,10 @@
 import { digestOf } from '../../util/digest';
 import { laterBill, type Bill } from '../../util/bill';
 import type { JsonObject } from '../../util/json';
+import { eraseIn } from '../../util/keyEraser';
 import { UNRECORDED, type Journal } from '../journal';
 import type { Account } from '../protocol/account';
-import { GatewayError } from '../protocol/gatewayError';
+import { GatewayError, type Advice } from '../protocol/gatewayError';
 import type { GoodResponse } from '../protocol/outcome';
 import type { PaidPlan } from '../protocol/requestPlan';
 import { readBilling } from '../responses/paidResponse';
@@ -59,7 +60,7 @@ export class Messenger {
 	constructor(
 		private readonly gateway: ChatGateway,
 		private readonly stored: StoredTurn[],
-		private readonly addHint: (hint: string) => void,
+		private readonly addHint: (hint: Advice) => void,
 	) {}
 
 	/**
@@ -81,7 +82,7 @@ export class Messenger {
 		const { body, bill } = await this.request(plan, call);
 		const response = readChatResponse(body, digestOf([plan.body, body]));
 		keepTurn(stored, { model, turns, blocks: response.content, ids: response.callIds });
-		if (response.hint !== undefined) this.addHint(withoutKey(response.hint));
+		if (response.hint !== undefined) this.addHint(eraseIn(response.hint, withoutKey));
 		// From the whole text, because a key may be split across several blocks.
 		const parts = response.parts.map((part) =>
 			'text' in part ? { ...part, text: withoutKey(part.text) } : part,

@@ -1,11 +1,26 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
 import { firstText, afterColon } from '../../util/text';
+import type { Advice, Setting } from '../protocol/gatewayError';
 import { isBlankText, isThinking, isToolCall } from './blockKinds';
 import { readMessage } from './message';
 
-/** By stop reason, why a response ends early, for the middle of a sentence, and what to do. */
-export const UNFINISHED = new Map<string | undefined, { what: string; advice: string }>([
-	['max_tokens', { what: "was cut off at 'Max Tokens'", advice: "Increase 'Max Tokens'." }],
+interface Unfinished {
+	/** Why a response ends early, for the middle of a sentence. */
+	what: string;
+	advice: string;
+	settings?: Setting[];
+}
+
+/** What is known of a response that ends early, by its stop reason. */
+export const UNFINISHED = new Map<string | undefined, Unfinished>([
+	[
+		'max_tokens',
+		{
+			what: 'was cut off at "max_tokens"',
+			advice: 'Increase it.',
+			settings: ['max_tokens'],
+		},
+	],
 	[
 		'model_context_window_exceeded',
 		{
@@ -18,7 +33,8 @@ export const UNFINISHED = new Map<string | undefined, { what: string; advice: st
 		{
 			what: 'is only a part, because the model has paused its turn',
 			advice:
-				"Let it go on: in a Message node with the output \"messages\" as 'History' and an empty 'Prompt', in a chat with a further message.",
+				'Let it go on: with its output "messages" and an empty prompt, in a chat with a further message.',
+			settings: ['history'],
 		},
 	],
 ]);
@@ -29,23 +45,31 @@ export const UNFINISHED = new Map<string | undefined, { what: string; advice: st
  *
  * @param body of the response
  */
-export function responseHint(body: JsonObject): string | undefined {
+export function responseHint(body: JsonObject): Advice | undefined {
 	const response = readMessage(body);
 	if (response === undefined) return undefined;
 	const { content, stopReason = '' } = response;
 	if (REFUSALS.has(stopReason)) {
 		const said = refusalReason(body, content)?.replace(/\.$/, '');
-		return `The model refused to respond${afterColon(said)}. You may have been charged. Change the prompt, or use another model.`;
+		const description = `The model refused to respond${afterColon(said)}. You may have been charged. Change the prompt, or use another model.`;
+		return { description };
 	}
 	const early = UNFINISHED.get(stopReason);
-	if (early !== undefined) return `A response ${early.what}. ${early.advice}`;
-	if (stopReason === 'tool_use' && !content.some(isToolCall)) return NO_CALL;
+	if (early !== undefined) {
+		return { description: `A response ${early.what}. ${early.advice}`, settings: early.settings };
+	}
+	if (stopReason === 'tool_use' && !content.some(isToolCall)) return { description: NO_CALL };
 	const isEmpty = content.every((block) => isThinking(block) || isBlankText(block));
 	if (!isEmpty) return undefined;
 	return content.some(isThinking)
-		? "The model has only thought: its response has no text. You may have been charged. Run the workflow again, or set 'Thinking' to 'Disabled'."
-		: 'The response of the model is empty. You may have been charged. Run the workflow again, or change the prompt.';
+		? { description: ONLY_THOUGHT, settings: ['thinking'] }
+		: { description: EMPTY };
 }
+
+const ONLY_THOUGHT =
+	'The model has only thought: its response has no text. You may have been charged. Run the workflow again, or turn thinking off.';
+const EMPTY =
+	'The response of the model is empty. You may have been charged. Run the workflow again, or change the prompt.';
 
 const NO_CALL =
 	"The model announced a tool call that isn't in its response, so no tool was called. You may have been charged. Run the workflow again, or use another model.";

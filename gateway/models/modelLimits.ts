@@ -46,8 +46,8 @@ function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequ
 	if (generationModes.length > 0 && !generationModes.includes(asynchronous ? 'async' : 'sync')) {
 		violations.push(
 			asynchronous
-				? violation("'Mode'", 'asynchronous', "'Synchronous'")
-				: violation("'Mode'", "'Synchronous'", "'Submit and Wait' or 'Submit Only'"),
+				? violation('The mode', 'asynchronous', 'synchronous')
+				: violation('The mode', 'synchronous', 'asynchronous'),
 		);
 	}
 	return violations;
@@ -61,7 +61,7 @@ function checkParameters(record: ModelRecord, parameters: JsonObject): string[] 
 		if (allowed.some((entry) => String(entry) === String(value))) return [];
 		const { min = -Infinity, max = Infinity } = range ?? {};
 		if (range !== undefined && numberOf(value) >= min && numberOf(value) <= max) return [];
-		const field = name === 'n' ? "'Number of Images'" : quote(name);
+		const field = name === 'n' ? 'The number of images' : quote(name);
 		const accepted = range === undefined ? listed(allowed) : describeRange(range);
 		return [violation(field, quote(JSON.stringify(value) ?? ''), accepted)];
 	});

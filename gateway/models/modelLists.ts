@@ -278,10 +278,6 @@ export interface ModelList {
 	isCut: boolean;
 }
 
-/** The hint about a list that is cut off. */
-export const LIST_IS_CUT =
-	"The gateway's list of models has more pages than could be read, so models are missing here. 'Get' and the image nodes find them by their exact names.";
-
 interface ListReading {
 	request: RequestList;
 	read: (json: unknown) => ModelRecord[];

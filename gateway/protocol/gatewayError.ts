@@ -1,12 +1,13 @@
 import { chargeOfStatus, mostCharged, type Charged } from './charged';
 import type { TaskType } from './taskType';
 
-/** What an advice is about: a field of the credential, a limit or option, or what gets a task later. */
+/** What an advice is about: a field of the credential or of a message, a limit or option, or what gets a task later. */
 // prettier-ignore
 export type Setting =
 	| 'baseUrl' | 'mediaUrl' | 'apiKey' | 'headers' | 'version' | 'idempotencyHeader' | 'messageAuth' | 'asyncFlag'
 	| 'imageApi' | 'allowUnauthorizedCerts' | 'allowedHosts' | 'timeout' | 'requestsPerSecond' | 'concurrency'
-	| 'maxWait' | 'mode' | 'source' | 'task';
+	| 'maxWait' | 'mode' | 'source' | 'task' | 'thinking' | 'effort' | 'max_tokens' | 'budget_tokens' | 'temperature'
+	| 'top_p' | 'top_k' | 'history' | 'json' | 'toolChoice';
 
 /**
  * A problem for a person and for a workflow that continues: the cause, the advice, and everything
@@ -37,6 +38,9 @@ export interface Problem {
 	/** The text of a response that was paid for, but can't be returned as it was asked for. */
 	text?: string;
 }
+
+/** What a person may do about something, and what that is about. */
+export type Advice = Pick<Problem, 'description' | 'settings'>;
 
 /** What an error means, where code decides by it; all others are for people to read. */
 type ErrorCode =

@@ -300,7 +300,7 @@ function noSuchTask(
 	const paths = missed.map(({ plan }) => quote(plan.path)).join(', ');
 	const isForeign = statusUrl !== undefined && pathAtGateway(statusUrl, home) === undefined;
 	const foreign = isForeign
-		? ` The gateway named ${quote(statusUrl)} for it, which wasn't asked: it isn't at the Base URL, so it must not get the key.`
+		? ` The gateway named ${quote(statusUrl)} for it, which wasn't asked: it isn't at the gateway's address, so it must not get the key.`
 		: '';
 	const problem: Problem = {
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,

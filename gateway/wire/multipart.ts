@@ -174,7 +174,7 @@ export async function jsonWithFilesInside(
 	let end = 0;
 	const pieces = files.flatMap(({ digest, size }, index): Piece[] => {
 		const at = text.indexOf(`${DATA}${digest}"`, end);
-		// Extra Fields may have replaced the messages.
+		// Additional fields may have replaced the messages.
 		if (at < 0) return [];
 		const before = text.slice(end, at + DATA.length);
 		end = at + DATA.length + digest.length;

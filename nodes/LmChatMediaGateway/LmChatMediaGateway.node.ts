@@ -22,6 +22,7 @@ import {
 	modelOptions,
 	streamTimeout,
 } from '../shared/fields/messageFields';
+import { withPlaces } from '../shared/errors/settingPlaces';
 import { optionsField } from '../shared/fields/optionFields';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { searchModelsFor } from '../shared/models/modelChoice';
@@ -85,7 +86,8 @@ export class LmChatMediaGateway implements INodeType {
 			run.hints.add(hint);
 		};
 		if (hasOtherModels(context)) addHint(ONE_MODEL);
-		const messenger = new Messenger(run.gateway, storedTurns(context), addHint);
+		const turns = storedTurns(context);
+		const messenger = new Messenger(run.gateway, turns, (hint) => addHint(withPlaces(hint)));
 		const { getParametersJsonSchema: schemaOf } = sdk;
 		const model = new GatewayChatModel({ run, settings, messenger, schemaOf, itemIndex });
 		// The SDK may have the types of another n8n version.

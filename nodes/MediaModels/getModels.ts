@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { withoutDataUrls, withoutInlineImages } from '../../util/inlineImages';
 import { GatewayError } from '../../gateway';
-import { LIST_IS_CUT, type ModelRecord, NoListError } from '../../gateway/models';
+import { type ModelRecord, NoListError } from '../../gateway/models';
 import { didYouMean } from '../../util/closestMatch';
 import type { Run } from '../shared/run/runContext';
 
@@ -82,6 +82,9 @@ async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[
 	const listedNames = new Set(listed.map(({ model }) => model));
 	return names.filter(({ model }) => !listedNames.has(model));
 }
+
+const LIST_IS_CUT =
+	"The gateway's list of models has more pages than could be read, so models are missing here. 'Get' and the image nodes find them by their exact names.";
 
 const NAMES_ONLY =
 	'The gateway lists only the names of its models. Their limits, prices and kinds are unknown.';

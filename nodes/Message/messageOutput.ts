@@ -2,6 +2,7 @@ import { withoutUndefined, type JsonObject } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
 import { readJsonOf, readMessage, responseHint, type Turn } from '../../gateway/messages';
 import type { Bill } from '../../util/bill';
+import { withPlaces } from '../shared/errors/settingPlaces';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 
 /** How an item wants the response to its message. */
@@ -39,7 +40,9 @@ export function messageOutput(
 		: unsimplified(message, json);
 	// An agent sees no hints.
 	if (forTool)
-		return withoutInlineImages(withoutUndefined({ ...output, note: hint })) as JsonObject;
+		return withoutInlineImages(
+			withoutUndefined({ ...output, note: hint && withPlaces(hint) }),
+		) as JsonObject;
 	return output;
 }
 

@@ -24,6 +24,7 @@ import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/errors/nodeErrors';
 import type { RequestFacts } from '../shared/errors/itemReport';
+import { withPlaces } from '../shared/errors/settingPlaces';
 import { addHints, currencyOf, openRun, type Run } from '../shared/run/runContext';
 import { andUnpriced, describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { readMessageFiles } from './messageImages';
@@ -137,7 +138,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	);
 	const bytes = files.flatMap(({ file }) => file ?? []);
 	const plan = { ...planMessage(request, bytes), item: itemIndex };
-	hintsOf(request).forEach((hint) => run.hints.add(hint));
+	hintsOf(request).forEach((hint) => run.hints.add(withPlaces(hint)));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
 	identity.requestDigest = await gateway.requestDigest(plan);
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
@@ -153,7 +154,7 @@ async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INo
 	// Those of the payment: the conversation of this try may differ.
 	const { message, turns } = paid;
 	const hint = responseHint(message);
-	if (hint !== undefined) run.hints.add(hint);
+	if (hint !== undefined) run.hints.add(withPlaces(hint));
 	const about = { forTool: run.isTool, bill: laterBill(paid, {}) };
 	const json = messageOutput(message, turns, outputSettings, about);
 	// A copy, because the turns belong to the input and the response to the record of payments.

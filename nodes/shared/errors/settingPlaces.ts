@@ -1,4 +1,4 @@
-import type { Problem } from '../../../gateway';
+import type { Advice, Problem } from '../../../gateway';
 
 type Setting = NonNullable<Problem['settings']>[number];
 
@@ -29,13 +29,20 @@ const PLACES: Record<Setting, [name: string, place: string]> = {
 	mode: ["'Synchronous' under 'Mode'", ''],
 	source: ["an HTTP Request node, whose binary field 'Images' takes", ''],
 	task: ['Image Wait or Image Task', ''],
+	thinking: ["'Thinking'", ''],
+	max_tokens: ["'Max Tokens'", ''],
+	budget_tokens: ["'Budget (Tokens)'", ''],
+	effort: ["'Effort'", OPTIONS],
+	temperature: ["'Temperature'", OPTIONS],
+	top_p: ["'Top P'", OPTIONS],
+	top_k: ["'Top K'", OPTIONS],
+	json: ["'Output Content as JSON'", OPTIONS],
+	history: ["'History'", ' in the options of a Message node'],
+	toolChoice: ["'Force Tool Call on First Iteration'", ' in the agent'],
 };
 
 /** What to do about a problem, and where in n8n. */
-export function withPlaces({
-	description,
-	settings = [],
-}: Pick<Problem, 'description' | 'settings'>): string {
+export function withPlaces({ description, settings = [] }: Advice): string {
 	const names = new Map<string, string[]>();
 	for (const [name, place] of settings.map((setting) => PLACES[setting]))
 		names.set(place, [...(names.get(place) ?? []), name]);

@@ -202,7 +202,7 @@ describe('requests', () => {
 	test("'Submit Only' is refused: there are no tasks", async () => {
 		const router = await openRouter();
 		const error = errorOf(await router.run('imageGeneration', { mode: 'submit' }));
-		expect(error.message).toMatch(/'Mode' is asynchronous; allowed: 'Synchronous'/);
+		expect(error.message).toMatch(/The mode is asynchronous; allowed: synchronous/);
 		expect(router.paid()).toEqual([]);
 	});
 

@@ -118,7 +118,7 @@ describe('one response', () => {
 		expect(new Set(hints)).toEqual(
 			new Set([
 				expect.stringContaining('-nothinking'),
-				expect.stringContaining("cut off at 'Max Tokens'"),
+				expect.stringMatching(/cut off at "max_tokens"\. Increase it\. See 'Max Tokens'\.$/),
 			]),
 		);
 	});
@@ -308,7 +308,9 @@ describe('what goes wrong', () => {
 
 	test('a refusal says what to change', async () => {
 		const parameters = { model: 'reason-next', options: { temperature: 1 } };
-		expect(await failure('invoke', parameters)).toMatch(/reason-next.*\n.*Remove 'Temperature'/s);
+		expect(await failure('invoke', parameters)).toMatch(
+			/reason-next.*\n.*Remove temperature .*See 'Temperature' in the options/s,
+		);
 		expect(await failure('stream', { model: 'unknown' })).toContain('Incorrect model ID');
 	});
 

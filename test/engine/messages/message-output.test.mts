@@ -104,7 +104,7 @@ describe('Output Content as JSON', () => {
 			'JSON that was cut off',
 			reply(half, { stop_reason: 'max_tokens' }),
 			half,
-			/^The response was cut off at 'Max Tokens', so its JSON is incomplete\n.*Increase 'Max Tokens'/,
+			/^The response was cut off at "max_tokens", so its JSON is incomplete\nIncrease it\..* See 'Max Tokens', or 'Output Content as JSON' in the options\./,
 		],
 		[
 			'JSON for which the conversation is too long',
@@ -166,7 +166,9 @@ describe('a paused turn', () => {
 			respond = () => reply(content, { stop_reason: 'pause_turn' });
 			const paused = await ask({});
 			expect(paused.hints(NODE).map(({ message }) => message)).toContainEqual(
-				expect.stringMatching(/paused.*'History' and an empty 'Prompt'/),
+				expect.stringMatching(
+					/paused.*"messages" and an empty prompt.* See 'History' in the options/,
+				),
 			);
 			respond = () => reply('Done');
 			const history = paused.json(NODE)[0]!.messages;
@@ -311,7 +313,7 @@ describe('a response without text', () => {
 
 	test.each<[string, object, RegExp]>([
 		['a refusal', reply([], refusal), /^The model refused to respond: It could enable harm\./],
-		['the end of Max Tokens', cut, /cut off at 'Max Tokens'/],
+		['the end of Max Tokens', cut, /cut off at .*max_tokens.*\. Increase it\. See 'Max Tokens'/],
 	])('%s is a hint', async (_, body, words) => {
 		respond = () => body;
 		const result = await ask({}, {}, [{}, {}]);

@@ -111,7 +111,7 @@ describe('what is sent', () => {
 
 test.each<[Parameters, RegExp]>([
 	[{ prompt: '  ' }, /'Prompt' is empty/],
-	[{ thinking: 'enabled', budgetTokens: 500 }, /^'Budget \(Tokens\)' is 500 and must be less than/],
+	[{ thinking: 'enabled', budgetTokens: 500 }, /^"budget_tokens" is 500 and must be less than/],
 	[{ options: { history: '[{' } }, /'History' is invalid: it must be a list/],
 	[{ options: { history: '[{"content":"x"}]' } }, /Message 1 has no "role"/],
 	[{ prompt: '', options: { history: '[]' } }, /'Prompt' is empty/],
@@ -189,9 +189,13 @@ describe('switching thinking', () => {
 		const thinking = { thinking: 'enabled', budgetTokens: 99 };
 		const legacy = errorOf(await ask({ model: 'reason-next', ...thinking }));
 		expect(legacy.message).toContain('thinking.type enabled is not supported by reason-next');
-		expect(legacy.description).toContain("Use 'Adaptive' with 'Effort' instead.");
+		expect(legacy.description).toMatch(
+			/Use adaptive thinking.* See 'Thinking', or 'Effort' in the options\.$/,
+		);
 		const sampled = errorOf(await ask({ model: 'reason-next', options: { topP: 0.5, topK: 4 } }));
-		expect(sampled.description).toContain("Remove 'Top P', 'Top K' from");
+		expect(sampled.description).toMatch(
+			/Remove top_p, top_k .* See 'Top P' and 'Top K' in the options\./,
+		);
 		expect([gateway.count('message'), gateway.paid]).toEqual([2, 0]);
 	});
 

@@ -10,7 +10,7 @@ import { byName, hostFor, NODE, sendJson, serve, TINY_PNG, type Settings } from 
 
 const SLASH = 'Haus/Größe 1';
 const MB = 1024 * 1024;
-const COUNT = "'Number of Images'";
+const COUNT = 'The number of images';
 
 /** Each record is odd in its own way. */
 const MODELS = [
@@ -141,7 +141,7 @@ describe('a limit of the model', () => {
 		expectRefused(
 			await make(SLASH, wrong),
 			SLASH,
-			"'Mode' is asynchronous; allowed: 'Synchronous'",
+			'The mode is asynchronous; allowed: synchronous',
 			'steps is "15"; allowed: 10, 20, 30',
 			'size is "big"; allowed: 512x512, 768x512',
 			`${COUNT} is 9; allowed: 1, 2, 3`,
@@ -446,7 +446,7 @@ describe('the default mode', () => {
 		expect(shown.json(NODE)).toMatchObject([
 			{
 				request: { url: expect.stringMatching(/\?async=true$/) },
-				checks: { violations: ["'Mode' is asynchronous; allowed: 'Synchronous'"] },
+				checks: { violations: ['The mode is asynchronous; allowed: synchronous'] },
 			},
 		]);
 	});

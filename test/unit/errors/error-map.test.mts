@@ -155,13 +155,13 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		saying(400, 'Incorrect model ID'),
 		/\| Check the spelling of the model/,
 	],
+	['sampling', sampled, saying(400, 'unsupported'), /Remove temperature, top_p and try again/],
 	[
-		'sampling',
-		sampled,
-		saying(400, 'unsupported'),
-		/Remove 'Temperature', 'Top P' from the options/,
+		'missing thinking',
+		message,
+		saying(400, NO_THINKING),
+		/needs its earlier thinking.* Turn thinking off/,
 	],
-	['missing thinking', message, saying(400, NO_THINKING), /needs its earlier thinking.*'Disabled'/],
 	['changed thinking', asking(continued), saying(400, 'Invalid signature'), /sent back unchanged/],
 	['the legacy form', asking(legacy), saying(400, 'no'), /ends in "-nothinking".* legacy form/],
 ])('%s', (_name, plan, outcome, expected) => {

@@ -293,7 +293,10 @@ describe('the plan', () => {
 		expect(body).toMatchObject({ top_p: 0.99 });
 		expect(body).not.toHaveProperty('temperature');
 		expect(hintsOf(asked)).toEqual([
-			expect.stringContaining("weren't sent: 'Temperature', 'Top K'."),
+			{
+				description: expect.stringContaining("weren't sent: temperature, top_k."),
+				settings: ['temperature', 'top_k'],
+			},
 		]);
 		const off = { ...request, ...sampling, thinking: { type: 'disabled' } };
 		expect([planMessage(off).body, hintsOf(off)]).toMatchObject([sampling, []]);
@@ -322,7 +325,7 @@ describe('the plan', () => {
 			const thinking = { type: 'enabled', budget_tokens };
 			return () => planMessage({ ...request, thinking, extraFields: { ...extraFields } });
 		};
-		expect(plan(100)).toThrow(/is 100 and must be less than 'Max Tokens'/);
+		expect(plan(100)).toThrow(/is 100 and must be less than "max_tokens"/);
 		expect(plan(99)).not.toThrow();
 		expect(plan(99, { max_tokens: 99 })).toThrow(/is 99 and/);
 		expect(plan(200, { thinking: null })).not.toThrow();
