@@ -8,15 +8,10 @@ export { Gateway, openGateway, type Ports } from './gatewayClient';
 export type { ImageSource } from './imageDownload';
 export type { Journal, Settled } from './journal';
 export { type Account, accountOf } from './protocol/account';
+export { type Bill, inItsUnit, laterBill, rounded } from './protocol/bill';
 export { credentialHeaders, skipsCertificate } from './protocol/auth';
 export { type Charged, mostCharged, readCharged } from './protocol/charged';
-export {
-	type Advice,
-	GatewayError,
-	hasCode,
-	type Problem,
-	withDetails,
-} from './protocol/gatewayError';
+export { GatewayError, hasCode, type Problem, withDetails } from './protocol/gatewayError';
 export { usualPlan } from './protocol/requestIdentity';
 export { type Order, showOrder } from './protocol/imageOrder';
 export {
@@ -33,6 +28,6 @@ export { statusGroup } from './protocol/status';
 export { readBilling, type Receipt } from './responses/paidResponse';
 export type { ResultFile } from './responses/responseFields';
 export { isInline, type Task, taskKey, taskName, type TaskState } from './responses/task';
-export type { FinishedTask, TaskEnd, Wait } from './wait/taskWaiter';
+export type { TaskEnd, Wait } from './wait/taskWaiter';
 export type { RunLimits } from './wire/sendOnce';
 export type { Transport, WireBody, WireResponse } from './wire/transport';

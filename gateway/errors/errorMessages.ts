@@ -1,6 +1,7 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import { namedAddresses } from '../../util/httpAddresses';
 import { afterColon, capital, excerpt, quote } from '../../util/text';
+import type { Bill } from '../protocol/bill';
 import { chargedAfter, leadsToTask, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { keyConflict, mayBeStored } from '../protocol/idempotency';
 import { requestedPauseMs } from '../protocol/retryAfter';
@@ -14,7 +15,6 @@ import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, serverOf, type Server } from './faultTexts';
 import { ERRORS } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
-import type { Bill } from '../../util/bill';
 import { afterTries } from '../../util/tries';
 
 /** Where a request went, if there is no such endpoint: people rarely see that a path is wrong. */

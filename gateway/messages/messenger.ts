@@ -1,8 +1,8 @@
 import { digestOf } from '../../util/digest';
-import { laterBill, type Bill } from '../../util/bill';
 import type { JsonObject } from '../../util/json';
 import { eraseIn } from '../../util/keyEraser';
 import { UNRECORDED, type Journal } from '../journal';
+import { laterBill, type Bill } from '../protocol/bill';
 import type { Account } from '../protocol/account';
 import { GatewayError, type Advice } from '../protocol/gatewayError';
 import type { GoodResponse } from '../protocol/outcome';

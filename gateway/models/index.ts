@@ -1,5 +1,5 @@
 /* The door of the model lists: what code outside of gateway/ may use of them. */
 export { type Checked, checkModel, type Estimate, unchecked } from './checkModel';
-export { type ModelList, NoListError } from './modelLists';
-export { type AllowedValue, makesVideos, MODE_OF, type ModelRecord, suits } from './models';
+export type { ModelList } from './modelLists';
+export { makesVideos, MODE_OF, type ModelRecord, suits } from './models';
 export { describePrice } from './pricing';

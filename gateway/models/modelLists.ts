@@ -6,7 +6,7 @@ import type { RateLimiter } from '../pace/rateLimiter';
 import { leavingError, type Account } from '../protocol/account';
 import { KEY_IN_OWN_HEADER } from '../protocol/auth';
 import type { Clock } from '../pace/stoppableClock';
-import { GatewayError } from '../protocol/gatewayError';
+import { GatewayError, hasCode } from '../protocol/gatewayError';
 import type { HttpResponse, Outcome } from '../protocol/outcome';
 import { planGet, planUrl, type FreePlan } from '../protocol/requestPlan';
 import { pathAtGateway } from '../protocol/url';
@@ -33,11 +33,6 @@ const cache = new TtlCache<HttpResponse>(() => performance.now());
 /** Requests a list. @throws GatewayError */
 type RequestList = (plan: FreePlan) => Promise<HttpResponse>;
 
-/** The gateway has no such list: it responds, but not with models. */
-export class NoListError extends GatewayError {
-	override name = 'NoListError';
-}
-
 /**
  * The response to a request for a list of models, cached for as long as it allows
  * (docs/protocol.md, "Model list"), so that all items, and all nodes of this process, send one
@@ -47,8 +42,8 @@ export class NoListError extends GatewayError {
  * @param owner the run that sends the request, or a new object. A request in progress isn't shared
  *   with other runs, which may have longer timeouts
  * @returns the cached response, which must not be changed
- * @throws GatewayError if there is no good response, which isn't cached; NoListError if a retry
- *   would bring none either
+ * @throws GatewayError if there is no good response, which isn't cached; with the code `noList`
+ *   if a retry would bring none either
  */
 async function cachedListing(
 	plan: FreePlan,
@@ -64,7 +59,7 @@ async function cachedListing(
 			return { value: outcome, ttlMs: ttlMsOf(outcome.headers) };
 		}
 		const error = errorFor(plan, outcome, attempts);
-		const told = isMissing(outcome) ? new NoListError(error.problem) : error;
+		const told = isMissing(outcome) ? new GatewayError(error.problem, { code: 'noList' }) : error;
 		throw leavingError(told, owner.account) as Error;
 	};
 	return await cache.get(key, load, owner);
@@ -172,7 +167,7 @@ export class ModelLists {
 		}
 	}
 
-	/** Requests one model with retries. @throws GatewayError; NoListError if there is none */
+	/** Requests one model with retries. @throws GatewayError, with the code `noList` if there is none */
 	async model(model: string): Promise<ModelRecord> {
 		const { models } = this.hasImageList ? await this.readWithRetries('media') : { models: [] };
 		const listed = models.find((record) => record.model === model);
@@ -185,7 +180,7 @@ export class ModelLists {
 	/**
 	 * Requests the commented text of the media list, or of one model, with retries.
 	 *
-	 * @throws GatewayError; NoListError if there is none
+	 * @throws GatewayError, with the code `noList` if there is none
 	 */
 	async commented(model?: string): Promise<string> {
 		const format: ListingFormat = 'jsonc';
@@ -260,10 +255,10 @@ async function requestRecords(
 		const read = imageApi === 'openRouter' ? readImageModels : readModelList;
 		return await requestPages(planModelList(account), mediaUrl, { request, read, isEnough });
 	} catch (error) {
-		const mayAsk = list === 'any' && hasKey && error instanceof NoListError;
+		const mayAsk = list === 'any' && hasKey && hasCode(error, 'noList');
 		if (!mayAsk) throw error as Error;
 		return await names().catch((other: unknown) => {
-			const isNone = other instanceof NoListError && !isKeyRefused(other);
+			const isNone = hasCode(other, 'noList') && !isKeyRefused(other);
 			throw isNone ? error : other;
 		});
 	}

@@ -1,5 +1,4 @@
-import { rounded } from '../../util/amount';
-import { inItsUnit } from '../../util/bill';
+import { rounded, inItsUnit } from '../protocol/bill';
 import type { Billing } from './models';
 
 /**

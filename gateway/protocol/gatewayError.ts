@@ -53,7 +53,9 @@ type ErrorCode =
 	/** The task is still open at the deadline of its wait. */
 	| 'taskOpen'
 	/** The task has finished without an image. */
-	| 'noImage';
+	| 'noImage'
+	/** The gateway has no such list of models: it responds, but not with models. */
+	| 'noList';
 
 interface Findings {
 	charged?: Charged;
@@ -88,7 +90,5 @@ export const hasCode = (error: unknown, ...codes: ErrorCode[]): boolean =>
 	error instanceof GatewayError && error.code !== undefined && codes.includes(error.code);
 
 /** The same error with more details, for example its task. */
-export function withDetails(error: GatewayError, details: Partial<Problem>): GatewayError {
-	const Kind = error.constructor as new (problem: Problem, findings: Findings) => GatewayError;
-	return new Kind({ ...error.problem, ...details }, error);
-}
+export const withDetails = (error: GatewayError, details: Partial<Problem>): GatewayError =>
+	new GatewayError({ ...error.problem, ...details }, error);

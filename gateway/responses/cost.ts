@@ -1,5 +1,4 @@
-import { rounded } from '../../util/amount';
-import type { Bill } from '../../util/bill';
+import { rounded, type Bill } from '../protocol/bill';
 import { isJsonObject, numberOf, type JsonObject } from '../../util/json';
 import { firstOf } from './responseFields';
 

@@ -1,7 +1,7 @@
 import { readBill } from './cost';
 import { readRequestId } from './requestId';
 import type { JsonObject } from '../../util/json';
-import type { Bill } from '../../util/bill';
+import type { Bill } from '../protocol/bill';
 import type { GoodResponse } from '../protocol/outcome';
 import type { TaskType } from '../protocol/taskType';
 import { isFinished } from '../protocol/status';

@@ -6,6 +6,7 @@ import { reasonIn } from './errorBody';
 import { addressesIn, imagesAnywhere } from './foundImages';
 import { bestReason, flaggedIn, reasonsIn } from './reasons';
 import { readRequestId } from './requestId';
+import type { Bill } from '../protocol/bill';
 import { leadsToTask } from '../protocol/outcome';
 import type { TaskType } from '../protocol/taskType';
 import {
@@ -29,7 +30,6 @@ import {
 } from './responseFields';
 import { isPartial, statusGroup, type StatusGroup } from '../protocol/status';
 import { absoluteAddress, LONGEST_ADDRESS } from '../protocol/url';
-import type { Bill } from '../../util/bill';
 
 /** A task that was paid for. */
 export interface Task {

@@ -1,4 +1,5 @@
 import type { Client } from '../pace/client';
+import { laterBill } from '../protocol/bill';
 import type { Account } from '../protocol/account';
 import type { Clock } from '../pace/stoppableClock';
 import type { RunLimits } from '../wire/sendOnce';
@@ -6,7 +7,6 @@ import { errorFor } from '../errors/errorMessages';
 import { lostTaskError, taskError } from '../errors/taskErrors';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
 import { isRateLimited, isTransient } from '../pace/retryPolicy';
-import { laterBill } from '../../util/bill';
 import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody';
 import { isGood, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';

@@ -35,7 +35,7 @@ export interface HowToWait {
 }
 
 /** A task that has finished with images. */
-export interface FinishedTask<W extends Wait> {
+interface FinishedTask<W extends Wait> {
 	kind: 'finished';
 	wait: W;
 	state: TaskState;

@@ -8,8 +8,7 @@ import {
 } from 'n8n-workflow';
 import { withoutUndefined } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
-import { taskError, taskKey, type TaskState } from '../../gateway';
-import { laterBill } from '../../util/bill';
+import { laterBill, taskError, taskKey, type TaskState } from '../../gateway';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadField, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';

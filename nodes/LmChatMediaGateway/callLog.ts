@@ -1,5 +1,5 @@
+import type { Bill } from '../../gateway';
 import { withoutUndefined } from '../../util/json';
-import type { Bill } from '../../util/bill';
 
 /** Is told what a call has cost, if the gateway bills it. */
 export type OnBill = (bill: Bill) => void;

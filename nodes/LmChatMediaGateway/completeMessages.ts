@@ -1,4 +1,4 @@
-import type { Bill } from '../../util/bill';
+import type { Bill } from '../../gateway';
 import { isJsonObject } from '../../util/json';
 import { type Billed, loggedAs, logTokens, type Listeners, type OnBill } from './callLog';
 import { structuredOutput, type Answer, type OutputConfig } from './structuredOutput';

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { withoutDataUrls, withoutInlineImages } from '../../util/inlineImages';
-import { GatewayError } from '../../gateway';
-import { type ModelRecord, NoListError } from '../../gateway/models';
+import { GatewayError, hasCode } from '../../gateway';
+import type { ModelRecord } from '../../gateway/models';
 import { didYouMean } from '../../util/closestMatch';
 import type { Run } from '../shared/run/runContext';
 
@@ -43,7 +43,7 @@ export async function getModel(
 		if (format === 'jsonc') return textItem(await models.commented(model));
 		return itemOf(await models.model(model));
 	} catch (error) {
-		if (!(error instanceof NoListError)) throw error as Error;
+		if (!(error instanceof GatewayError) || !hasCode(error, 'noList')) throw error as Error;
 		const listed = await anyRecords(run).catch((): ModelRecord[] => []);
 		const records = [...listed, ...(await otherNames(run, listed))];
 		const named = records.find((record) => record.isNameOnly && record.model === model);
@@ -75,7 +75,7 @@ async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[
 	const names = await asked.catch(async (error: unknown): Promise<ModelRecord[]> => {
 		if (!(error instanceof GatewayError)) throw error as Error;
 		const { httpCode = 0 } = error.problem;
-		const isNone = error instanceof NoListError && ![401, 403].includes(httpCode);
+		const isNone = hasCode(error, 'noList') && ![401, 403].includes(httpCode);
 		if (!isNone) run.hints.add(`Message models may be missing: ${error.message}.`);
 		return [];
 	});

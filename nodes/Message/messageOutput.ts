@@ -1,7 +1,7 @@
 import { withoutUndefined, type JsonObject } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
+import type { Bill } from '../../gateway';
 import { readJsonOf, readMessage, responseHint, type Turn } from '../../gateway/messages';
-import type { Bill } from '../../util/bill';
 import { withPlaces } from '../shared/errors/settingPlaces';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 

@@ -4,7 +4,7 @@ import {
 	type INodeExecutionData,
 	deepCopy,
 } from 'n8n-workflow';
-import { type GoodResponse, type PaidPlan, readBilling } from '../../gateway';
+import { type Bill, type GoodResponse, laterBill, type PaidPlan, readBilling } from '../../gateway';
 import {
 	hintsOf,
 	namesLeftOutFiles,
@@ -26,11 +26,11 @@ import { failedItems } from '../shared/errors/nodeErrors';
 import type { RequestFacts } from '../shared/errors/itemReport';
 import { withPlaces } from '../shared/errors/settingPlaces';
 import { addHints, currencyOf, openRun, type Run } from '../shared/run/runContext';
-import { andUnpriced, describeItems, lineOf, tellUser } from '../shared/run/summary';
+import { andUnpriced, describeBills, describeItems, lineOf, tellUser } from '../shared/run/summary';
+import { sumOfBills } from '../shared/run/totals';
 import { readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
 import { messageRequest, promptIn, readInputKind, readMessageDraft } from './messageParameters';
-import { describeBills, laterBill, sumOfBills, type Bill } from '../../util/bill';
 import { counted } from '../../util/text';
 
 /** The messages of a run. */

@@ -1,9 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway';
+import { GatewayError, inItsUnit, rounded } from '../../../gateway';
 import { finiteNumber, isJsonObject } from '../../../util/json';
 import { counted } from '../../../util/text';
-import { rounded } from '../../../util/amount';
-import { inItsUnit } from '../../../util/bill';
 import type { Estimate } from '../../../gateway/models';
 import type { Failure } from '../run/itemRunner';
 

@@ -6,10 +6,10 @@ import {
 	hasCode,
 	isInline,
 	isOutOfReach,
+	laterBill,
 	type Task,
 	withDetails,
 } from '../../../gateway';
-import { laterBill } from '../../../util/bill';
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
 import { itemPerImage, resultItems, withOutputSettings } from '../images/imageItems';

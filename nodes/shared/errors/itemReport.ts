@@ -1,6 +1,5 @@
-import type { Bill } from '../../../util/bill';
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { type Charged, readCharged, statusGroup, type Task } from '../../../gateway';
+import { type Bill, type Charged, readCharged, statusGroup, type Task } from '../../../gateway';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 
 /** The facts of an image request, for its output items and its error. */

@@ -1,4 +1,4 @@
-import type { Advice, Problem } from '../../../gateway';
+import type { Problem } from '../../../gateway';
 
 type Setting = NonNullable<Problem['settings']>[number];
 
@@ -42,7 +42,10 @@ const PLACES: Record<Setting, [name: string, place: string]> = {
 };
 
 /** What to do about a problem, and where in n8n. */
-export function withPlaces({ description, settings = [] }: Advice): string {
+export function withPlaces({
+	description,
+	settings = [],
+}: Pick<Problem, 'description' | 'settings'>): string {
 	const names = new Map<string, string[]>();
 	for (const [name, place] of settings.map((setting) => PLACES[setting]))
 		names.set(place, [...(names.get(place) ?? []), name]);

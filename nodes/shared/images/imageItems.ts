@@ -9,17 +9,17 @@ import { digestOf } from '../../../util/digest';
 import { imageFileName } from '../../../util/imageType';
 import { defaultFileStem, portableStem } from '../../../util/fileName';
 import {
+	type Bill,
 	GatewayError,
-	type ResultFile,
 	type ImageSource,
 	isInline,
+	type ResultFile,
+	rounded,
 	type Task,
 	withDetails,
 } from '../../../gateway';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
-import { rounded } from '../../../util/amount';
 import { capital } from '../../../util/text';
-import type { Bill } from '../../../util/bill';
 import { storeImage } from './download';
 import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
 import { detailsOf, type RequestFacts } from '../errors/itemReport';

@@ -1,9 +1,10 @@
+import type { Bill } from '../../../gateway';
 import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { sumOfBills, type Bill } from '../../../util/bill';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
 import { detailsOf } from '../errors/itemReport';
 import { isFailed } from '../errors/nodeErrors';
 import { OUTPUT_FIELDS } from '../run/outputFields';
+import { sumOfBills } from '../run/totals';
 
 /** Fields that each image has of its own; the others are those of the request. */
 const OF_IMAGE = Object.keys(OUTPUT_FIELDS).filter((name) => OUTPUT_FIELDS[name]?.from === 'image');

@@ -12,7 +12,6 @@ import {
 	MODE_OF,
 	type ModelList,
 	type ModelRecord,
-	NoListError,
 	suits,
 	unchecked,
 } from '../../../gateway/models';
@@ -132,7 +131,7 @@ export class Checker {
 			if (!(error instanceof GatewayError)) throw error as Error;
 			const { message } = error;
 			this.run.hints.add(`The requests weren't checked against the model's limits: ${message}.`);
-			const isNone = error instanceof NoListError;
+			const isNone = hasCode(error, 'noList');
 			const why = isNone
 				? 'The gateway has no list of prices'
 				: "The list of prices couldn't be read";

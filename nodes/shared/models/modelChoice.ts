@@ -7,13 +7,7 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway';
-import {
-	type AllowedValue,
-	describePrice,
-	makesVideos,
-	type ModelRecord,
-	suits,
-} from '../../../gateway/models';
+import { describePrice, makesVideos, type ModelRecord, suits } from '../../../gateway/models';
 import { isJsonObject } from '../../../util/json';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { REQUEST_OPTIONS } from '../fields/optionFields';
@@ -150,7 +144,7 @@ function currentFields(modelParameters: unknown): ResourceMapperField[] {
 /** A field of the form. @param values to choose from; none for any value of the type */
 function asField(
 	name: string,
-	values: AllowedValue[],
+	values: ModelRecord['parameters'][string],
 	type: FieldType = 'string',
 ): ResourceMapperField {
 	const names = { id: name, displayName: name };
@@ -168,7 +162,7 @@ const NOT_SENT = { name: 'Model Default', value: '', description: "Isn't sent" }
 const LARGEST_OF_RATIO = 21;
 
 /** The name of a published value; that of a size shows its shape: "1024x1536 (2:3, portrait)". */
-function valueName(value: AllowedValue): string {
+function valueName(value: string | number | boolean): string {
 	const [, wide, high] = /^(\d{1,5})[x*×](\d{1,5})$/i.exec(String(value)) ?? [];
 	const [width, height] = [Number(wide), Number(high)];
 	if (!(width > 0 && height > 0)) return String(value);

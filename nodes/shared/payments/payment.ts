@@ -1,7 +1,14 @@
 import { type IDataObject, type INodeExecutionData, deepCopy } from 'n8n-workflow';
-import { type Charged, GatewayError, isInline, type Problem, type Receipt } from '../../../gateway';
+import {
+	type Bill,
+	type Charged,
+	GatewayError,
+	isInline,
+	laterBill,
+	type Problem,
+	type Receipt,
+} from '../../../gateway';
 import { readMessage, type Turn } from '../../../gateway/messages';
-import { laterBill, type Bill } from '../../../util/bill';
 import { withoutUndefined, type JsonObject } from '../../../util/json';
 import type { Identity } from './identity';
 import type { UnreturnedPayment, RequestFacts } from '../errors/itemReport';

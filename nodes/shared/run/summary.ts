@@ -1,3 +1,4 @@
+import { inItsUnit, type Bill } from '../../../gateway';
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { UniqueNames } from '../../../util/fileName';
 import { isJsonObject, withoutUndefined } from '../../../util/json';
@@ -8,7 +9,6 @@ import { describeReasons } from '../errors/failureReasons';
 import { leaving } from './leaving';
 import { canWaitForSubExecution } from './n8nEngine';
 import { addHints, isTool } from './runContext';
-import { describeBills, inItsUnit } from '../../../util/bill';
 import { totalsOf } from './totals';
 
 /** What the output of a run doesn't say. A plain value, stored while the execution is suspended. */
@@ -162,6 +162,18 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 /** A part of a line, which is empty if there are none. */
 const some = (count: number, noun: string, what = ''): string =>
 	count > 0 ? counted(count, noun) + what : '';
+
+/** More currencies than any gateway bills in. */
+const MOST_CURRENCIES = 5;
+
+/** Bills as the part of a sentence. @param currency of those that name none, if it is known */
+export const describeBills = (bills: Bill[], currency?: string): string =>
+	bills
+		.flatMap(({ cost, costCurrency = currency }) =>
+			cost === undefined ? [] : inItsUnit(cost, costCurrency),
+		)
+		.slice(0, MOST_CURRENCIES)
+		.join(' and ');
 
 /** What a cost leaves out, at the end of it. */
 export const andUnpriced = (count: number, noun: string): string =>

@@ -1,8 +1,17 @@
+import { rounded, type Bill } from '../../../gateway';
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import { rounded } from '../../../util/amount';
-import { sumOfBills, type Bill } from '../../../util/bill';
 import { finiteNumber, withoutUndefined } from '../../../util/json';
 import { detailsOf, type RequestFacts } from '../errors/itemReport';
+
+/** Several bills together: one for each currency. */
+export function sumOfBills(bills: Bill[]): Bill[] {
+	const sums = new Map<string | undefined, number>();
+	for (const { cost, costCurrency } of bills) {
+		if (cost === undefined) continue;
+		sums.set(costCurrency, rounded((sums.get(costCurrency) ?? 0) + cost));
+	}
+	return [...sums].map(([costCurrency, cost]) => ({ cost, costCurrency }));
+}
 
 /** What the output of a run says that it has made and cost. */
 interface Totals {

@@ -5,6 +5,7 @@ import {
 	deepCopy,
 } from 'n8n-workflow';
 import {
+	type Bill,
 	type Charged,
 	pathPart,
 	readCharged,
@@ -12,7 +13,6 @@ import {
 	type Task,
 	TASK_TYPES,
 } from '../../../gateway';
-import type { Bill } from '../../../util/bill';
 import { sourcesIn } from '../../../util/httpAddresses';
 import {
 	finiteNumber,

@@ -1,6 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { isOutOfReach, type TaskEnd, taskName, type TaskState } from '../../../gateway';
-import { laterBill } from '../../../util/bill';
+import { isOutOfReach, laterBill, type TaskEnd, taskName, type TaskState } from '../../../gateway';
 import { afterColon } from '../../../util/text';
 import { resultItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';

@@ -41,7 +41,7 @@ test.each([
 	const [line, ...others] = wrong({ generation_modes: modes }, { asynchronous });
 	expect(others).toEqual([]);
 	if (allowed) expect(line).toBeUndefined();
-	else expect(line).toMatch(asynchronous ? /allowed: 'Sync/ : /allowed: 'Submit and Wait'/);
+	else expect(line).toMatch(asynchronous ? /allowed: synchronous/ : /allowed: asynchronous/);
 });
 
 test.each<[unknown[], unknown, string[]]>([

@@ -1,9 +1,8 @@
 /** The gateway's own bill, in the places where gateways have it. */
+import { rounded } from '../../../gateway/protocol/bill.js';
 import { AMOUNTS, COST_HEADERS, readBill } from '../../../gateway/responses/cost.js';
 import { layersOf } from '../../../gateway/responses/responseFields.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
-import { rounded } from '../../../util/amount.js';
-import { describeBills, sumOfBills } from '../../../util/bill.js';
 
 const billOf = (body: Record<string, unknown>, headers = {}) => readBill(layersOf(body), headers);
 const IMAGE = { url: 'https://images.example/1.png' };
@@ -92,10 +91,4 @@ test('a currency that is no name is left out', () => {
 	for (const currency of ['', 'usd', '$', 'USD cents', 'x'.repeat(300), '<b>', 7, { a: 1 }]) {
 		expect(billOf({ cost: 1, currency })).toEqual({ cost: 1 });
 	}
-});
-
-test('sums are for each currency', () => {
-	const sums = sumOfBills([{ cost: 0.1 }, { cost: 0.2 }, {}, { cost: 1, costCurrency: 'EUR' }]);
-	expect(sums).toEqual([{ cost: 0.3 }, { cost: 1, costCurrency: 'EUR' }]);
-	expect(describeBills(sums)).toBe('0.3 and 1 EUR');
 });

@@ -1,6 +1,7 @@
 /** What a run has made and cost, by what its output items say. */
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { totalsOf } from '../../../nodes/shared/run/totals.js';
+import { describeBills } from '../../../nodes/shared/run/summary.js';
+import { sumOfBills, totalsOf } from '../../../nodes/shared/run/totals.js';
 
 const tally = (...items: IDataObject[][]) =>
 	totalsOf(items.map((list) => list.map((json) => ({ json }))));
@@ -92,4 +93,10 @@ test.each<[string, IDataObject[][], object]>([
 	],
 ])('%s', (_, items, expected) => {
 	expect(tally(...items)).toEqual({ unpricedImages: 0, ...expected });
+});
+
+test('sums are for each currency', () => {
+	const sums = sumOfBills([{ cost: 0.1 }, { cost: 0.2 }, {}, { cost: 1, costCurrency: 'EUR' }]);
+	expect(sums).toEqual([{ cost: 0.3 }, { cost: 1, costCurrency: 'EUR' }]);
+	expect(describeBills(sums)).toBe('0.3 and 1 EUR');
 });
