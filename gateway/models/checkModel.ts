@@ -1,5 +1,6 @@
 import { withoutUndefined, type JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
+import { IMAGE_LISTS } from '../protocol/credential';
 import { IMAGE_FIELD, type ImageRequest } from '../protocol/requestPlan';
 import type { TaskType } from '../protocol/taskType';
 import { countImages, type ImageCount } from './imageCount';
@@ -48,9 +49,13 @@ export function checkModel<R extends ImageRequest>(
 		request: { ...request, modelParameters },
 		violations: checkRequest(record, { ...sent, parameters, images, imageCount }),
 		requested: exactly(count),
-		...estimateOf(record, count, sent.taskType),
+		...estimateOf(record, count, sendsImages(request, parameters)),
 	};
 }
+
+/** Whether a request sends images: those to edit, or some in a field of its own. */
+const sendsImages = ({ files = [], imageCount = files.length }: ImageRequest, sent: JsonObject) =>
+	imageCount > 0 || Object.values(IMAGE_LISTS).some((name) => [sent[name] ?? []].flat().length > 0);
 
 /** A request as the result of no check. */
 export const unchecked = <R extends ImageRequest>(request: R): Checked<R> => ({
@@ -70,9 +75,9 @@ const exactly = (count: ImageCount): number | undefined =>
 	'images' in count && !count.isLimit ? count.images : undefined;
 
 /** The estimated cost of a request for a listed model. */
-function estimateOf({ billing }: ModelRecord, count: ImageCount, taskType: TaskType): Estimate {
-	if (taskType === 'edit' && billing?.chargesInputs) {
-		return { noEstimate: 'The gateway also charges for each image to edit.' };
+function estimateOf({ billing }: ModelRecord, count: ImageCount, hasImages: boolean): Estimate {
+	if (hasImages && billing?.chargesInputs) {
+		return { noEstimate: 'The gateway also charges for each image that is sent.' };
 	}
 	const perImage = pricePerImage(billing);
 	if ('unclear' in count && perImage !== undefined) {

@@ -53,7 +53,7 @@ export interface Billing {
 	value?: number;
 	/** The unit of the value; most lists name none. */
 	currency?: string;
-	/** Whether each image to edit has a price, too. */
+	/** Whether each image that is sent has a price, too. */
 	chargesInputs?: boolean;
 }
 

@@ -341,10 +341,14 @@ describe('the price', () => {
 	const byToken = { billable: 'output_image', unit: 'token', cost_usd: 0.00003 };
 	const prompt = { billable: 'input_text', unit: 'token', cost_usd: 5e-7 };
 	const input = { billable: 'input_image', unit: 'image', cost_usd: 0.003 };
-	const estimate = async (pricing: Row[][] | undefined, type = 'imageGeneration') => {
+	const estimate = async (
+		pricing: Row[][] | undefined,
+		type = 'imageGeneration',
+		extraFields: object = {},
+	) => {
 		const router = await openRouter({ pricing });
 		const images = 'https://a.example.com/1.png';
-		const options = { dryRun: true, n: 2 };
+		const options = { dryRun: true, n: 2, extraFields: JSON.stringify(extraFields) };
 		const [item] = (await router.run(type, { images, options })).json(NODE);
 		return item!.estimatedCost;
 	};
@@ -371,6 +375,15 @@ describe('the price', () => {
 		expect(await estimate([[image(0.05), input]], 'imageEdit')).toBeNull();
 		expect(await estimate([[image(0.05), { ...input, unit: 'token' }]], 'imageEdit')).toBeNull();
 		expect(await estimate([[image(0.05), { ...input, cost_usd: 0 }]], 'imageEdit')).toBe(0.1);
+	});
+
+	test('of a generation is unknown where it sends images that cost', async () => {
+		const reference = { type: 'image_url', image_url: { url: 'https://a.example.com/1.png' } };
+		const withCosts = async (input_references: unknown) =>
+			await estimate([[image(0.05), input]], undefined, { input_references });
+		expect(await withCosts([reference])).toBeNull();
+		expect([await withCosts([]), await withCosts(null)]).toEqual([0.1, 0.1]);
+		expect(await estimate([[image(0.05)]], undefined, { input_references: [reference] })).toBe(0.1);
 	});
 
 	test('is asked once for all items, of the chosen model, and the budget holds', async () => {
