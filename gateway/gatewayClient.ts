@@ -9,7 +9,7 @@ import { Client, type ClientOptions } from './pace/client';
 import type { RateLimiter } from './pace/rateLimiter';
 import { StoppableClock, type Sleep } from './pace/stoppableClock';
 import { pay } from './pay';
-import { accountOf, leavingError, type Account } from './protocol/account';
+import { accountOf, erasedError, type Account } from './protocol/account';
 import { GatewayError, hasCode } from './protocol/gatewayError';
 import { requestIdentity } from './protocol/requestIdentity';
 import { orderOf, type Order } from './protocol/imageOrder';
@@ -29,7 +29,7 @@ import {
 	createSendOnce,
 	type Attempt,
 	type SendOnce,
-	type SendOnceOverrides,
+	type ReadBody,
 } from './wire/sendOnce';
 import type { Transport } from './wire/transport';
 
@@ -104,14 +104,13 @@ export class Gateway<Key = undefined> {
 
 	private readonly client: Client;
 
-	private readonly tasks: TasksOfRun;
+	private readonly tasks = new TasksOfRun();
 
 	private readonly waiting: WaitContext;
 
-	/** Created with the first wait: the number of tasks affects the pauses. */
-	private waiter?: TaskWaiter;
+	private readonly waiter: TaskWaiter;
 
-	/** The number of tasks that `expect` has told of. */
+	/** The number of tasks that `announce` has told of. */
 	private announced = 0;
 
 	/** The number of payments in progress. */
@@ -128,6 +127,7 @@ export class Gateway<Key = undefined> {
 			needsKey = true,
 			onProgress = () => undefined,
 			hints = new Set(),
+			pollIntervalMs: intervalMs = POLL_INTERVAL_MS,
 		} = ports;
 		this.limits = { ...LIMITS, ...withoutUndefined({ ...ports.limits }) };
 		const clock = (this.clock = new StoppableClock(ports.sleep));
@@ -139,9 +139,11 @@ export class Gateway<Key = undefined> {
 		const gatewayUrl = account.baseUrl;
 		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRateLimited });
 		const { client } = this;
-		this.tasks = new TasksOfRun();
 		const shown = (message: string): void => onProgress(account.withoutKey(message));
 		this.waiting = { account, clock, client, limits, onProgress: shown, hints };
+		// The number of tasks affects the pauses; each payment may become one.
+		const coming = (begun: number) => Math.max(0, this.announced - begun) + this.paying;
+		this.waiter = new TaskWaiter(this.waiting, { intervalMs, coming }, this.tasks);
 		this.models = new ModelLists({ account, clock, client, limiter, limits, sendOnce });
 		this.stopped = this.untilStopped();
 	}
@@ -200,23 +202,20 @@ export class Gateway<Key = undefined> {
 	 *
 	 * @param read reads what was paid for; undefined if a response contains nothing usable
 	 * @param entry the journal, and what it knows the payment by
-	 * @param own another way to read responses
+	 * @param readBody another way to read the body of a response
 	 * @throws as `pay`
 	 */
 	async payFor<K, R>(
 		plan: PaidPlan,
 		read: (response: GoodResponse) => R | undefined,
 		{ journal, key }: { journal: Journal<K, R>; key: K },
-		own?: SendOnceOverrides,
+		readBody?: ReadBody,
 	): Promise<R> {
-		const { client, requests } = this;
-		const { idempotencyHeader, withoutKey } = this.account;
-		const sendOnce = this.createSendOnce(own);
-		const sender = { client, requests, sendOnce, idempotencyHeader, withoutKey };
-		// Each may become a task that waits, and the number of tasks affects the pauses.
+		const { account, client, requests } = this;
+		const sender = { client, requests, account, sendOnce: this.createSendOnce(readBody) };
 		this.paying += 1;
 		const paying = pay(sender, journal, key, plan, read).finally(() => void (this.paying -= 1));
-		return await this.leaving(paying);
+		return await this.erased(paying);
 	}
 
 	/**
@@ -250,27 +249,17 @@ export class Gateway<Key = undefined> {
 	async waitFor<W extends Wait>(wait: W, how?: HowToWait): Promise<TaskEnd<W>> {
 		const failed = failedAtOnce(wait.task);
 		const isSure = failed !== undefined && wait.task.reason !== undefined;
-		const waiting = isSure ? Promise.reject(failed) : this.taskWaiter().wait(wait, how);
+		const waiting = isSure ? Promise.reject(failed) : this.waiter.wait(wait, how);
 		const end = waiting.catch((error: unknown) => {
 			// It was called failed, without a reason, and its gateway doesn't keep it.
 			throw failed !== undefined && hasCode(error, 'taskLost') ? failed : (error as Error);
 		});
-		return await this.leaving(end);
-	}
-
-	private taskWaiter(): TaskWaiter {
-		const { pollIntervalMs = POLL_INTERVAL_MS } = this.ports;
-		const pace = {
-			intervalMs: pollIntervalMs,
-			announced: this.announced,
-			paying: () => this.paying,
-		};
-		return (this.waiter ??= new TaskWaiter(this.waiting, pace, this.tasks));
+		return await this.erased(end);
 	}
 
 	/** The state of a task, finished or not. @throws GatewayError with the task's ID */
 	async getStatus(task: Task, { signal }: OneCall = {}): Promise<TaskState> {
-		return await this.leaving(getTaskStatus(this.waiting, task, this.tasks, signal));
+		return await this.erased(getTaskStatus(this.waiting, task, this.tasks, signal));
 	}
 
 	/** Downloads an image from any host, without the key. @throws GatewayError with its address */
@@ -278,7 +267,7 @@ export class Gateway<Key = undefined> {
 		const { account, client, limits } = this;
 		const createSendOnce = this.createSendOnce.bind(this);
 		const context = { account, client, limits, createSendOnce };
-		return await this.leaving(downloadImage(context, image, store));
+		return await this.erased(downloadImage(context, image, store));
 	}
 
 	/** Lets other work of the process go first. @throws RunEnded once the run is closed */
@@ -306,27 +295,27 @@ export class Gateway<Key = undefined> {
 		this.ports.signal?.removeEventListener('abort', this.onStop);
 	}
 
-	/** What comes of a call. Its error leaves without the key. */
-	private async leaving<T>(result: Promise<T>): Promise<T> {
+	/** What comes of a call, with the key erased in its error. */
+	private async erased<T>(result: Promise<T>): Promise<T> {
 		const { account } = this;
 		const told = await result.catch((error: unknown) => {
-			throw leavingError(error, account);
+			throw erasedError(error, account);
 		});
 		const isError = isJsonObject(told) && told.error instanceof GatewayError;
-		return isError ? { ...told, error: leavingError(told.error, account) } : told;
+		return isError ? { ...told, error: erasedError(told.error, account) } : told;
 	}
 
 	private get journal(): Journal<Key> {
 		return this.ports.journal ?? UNRECORDED;
 	}
 
-	private createSendOnce(own: SendOnceOverrides = {}): SendOnce {
+	private createSendOnce(readBody?: ReadBody): SendOnce {
 		const { account, limits, requests } = this;
 		const { transport, addsKey, log } = this.ports;
 		const { withoutKey } = account;
 		const onAttempt = log && ((attempt: Attempt) => log(withoutKey(attemptLine(attempt))));
-		const usual = { account, limits, requests, transport, addsKey, onAttempt };
-		return createSendOnce({ ...usual, ...own });
+		const options = { account, limits, requests, transport, addsKey, onAttempt };
+		return createSendOnce(options, readBody);
 	}
 
 	private untilStopped(): Promise<never> {

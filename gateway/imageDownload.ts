@@ -16,7 +16,7 @@ import {
 	type RunLimits,
 	plainHeaders,
 	type SendOnce,
-	type SendOnceOverrides,
+	type ReadBody,
 } from './wire/sendOnce';
 import type { WireResponse } from './wire/transport';
 import { isByteStream, type ByteStream } from '../util/byteStream';
@@ -63,7 +63,7 @@ interface DownloadContext {
 	account: Pick<Account, 'baseUrl'>;
 	client: Pick<Client, 'request'>;
 	limits: Pick<RunLimits, 'timeoutMs' | 'maxResponseBytes'>;
-	createSendOnce: (own: SendOnceOverrides) => SendOnce;
+	createSendOnce: (readBody: ReadBody) => SendOnce;
 }
 
 /**
@@ -150,10 +150,10 @@ function createDownloader<T extends object>(
 	image: ImageSource,
 	store: StoreImage<T>,
 ): SendOnce {
-	const sendOnce = createSendOnce({
-		read: async (response) =>
-			await readImage(response, image, { store, maxBytes: largestOf({ limits }) }),
-	});
+	const maxBytes = largestOf({ limits });
+	const sendOnce = createSendOnce(
+		async (response) => await readImage(response, image, { store, maxBytes }),
+	);
 	if (image.isInput !== true) return async (...request) => withoutRetry(await sendOnce(...request));
 	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
 	return async (plan, timeoutMs = longestMs) => {

@@ -29,10 +29,8 @@ export interface Sender {
 	client: Pick<Client, 'requestPaid'>;
 	sendOnce: SendOnce;
 	requests: Pick<Requests, 'arriving'>;
-	/** The name of the header by which the gateway knows a payment, if it does. */
-	idempotencyHeader?: string;
-	/** Removes the secrets from what the journal says. */
-	withoutKey: Account['withoutKey'];
+	/** Whose key is erased in what the journal is told, and whose gateway may know a payment by a header. */
+	account: Pick<Account, 'idempotencyHeader' | 'withoutKey'>;
 }
 
 /** The payments in progress, by the journals and keys that know them. */
@@ -68,7 +66,7 @@ export async function pay<Key, R>(
 }
 
 async function payOnce<Key, R>(
-	{ client, sendOnce, requests, idempotencyHeader = '', withoutKey }: Sender,
+	{ client, sendOnce, requests, account: { idempotencyHeader, withoutKey } }: Sender,
 	journal: Journal<Key, R>,
 	key: Key,
 	given: PaidPlan,
@@ -132,9 +130,9 @@ function unknownProblem(
 ): Problem | undefined {
 	// What the signal of this call alone has ended is settled.
 	if (failure instanceof RunEnded) return unclear;
+	const isGateways = failure instanceof GatewayError;
+	if (isGateways && !hasCode(failure, 'outcomeUnknown'))
+		return unclear && refusedLater(failure.problem, unclear);
 	// An error of any other kind is of whoever reads the response, which was charged.
-	const { problem } = failure instanceof GatewayError ? failure : unknownOutcome(UNREAD_RESPONSE);
-	const isKnown = failure instanceof GatewayError && !hasCode(failure, 'outcomeUnknown');
-	if (!isKnown) return clearer(unclear, withTaskId(plan, problem));
-	return unclear && refusedLater(problem, unclear);
+	return clearer(unclear, withTaskId(plan, isGateways ? failure.problem : UNREAD_RESPONSE));
 }

@@ -9,7 +9,7 @@ import type { GoodResponse } from '../protocol/outcome';
 import type { PaidPlan } from '../protocol/requestPlan';
 import { readBilling } from '../responses/paidResponse';
 import { RunEnded } from '../wire/inFlight';
-import type { SendOnceOverrides } from '../wire/sendOnce';
+import type { ReadBody } from '../wire/sendOnce';
 import type { Conversation } from './chat';
 import { readChatResponse, type ChatResponse } from './chatResponse';
 import { hintsOf, planMessage, type MessageSettings } from './message';
@@ -23,7 +23,7 @@ interface ChatGateway {
 		plan: PaidPlan,
 		read: (response: GoodResponse) => R | undefined,
 		entry: { journal: Journal<undefined, R>; key: undefined },
-		own: SendOnceOverrides,
+		readBody: ReadBody,
 	): Promise<R>;
 	isStopped(): boolean;
 }
@@ -101,15 +101,17 @@ export class Messenger {
 		{ onText }: MessageCall,
 	): Promise<{ body: JsonObject; bill: Bill }> {
 		const { gateway } = this;
-		const readBody = (response: GoodResponse) => ({
+		const read = (response: GoodResponse) => ({
 			body: response.json,
 			bill: laterBill(readBilling(response), {}),
 		});
 		const unrecorded = { journal: UNRECORDED, key: undefined };
-		const sending = gateway.payFor(plan, readBody, unrecorded, {
-			read: async (response, reading) =>
-				await readStreamedResponse(response, { ...reading, onText }),
-		});
+		const sending = gateway.payFor(
+			plan,
+			read,
+			unrecorded,
+			async (response, reading) => await readStreamedResponse(response, { ...reading, onText }),
+		);
 		return await sending.catch((error: unknown) => {
 			const isEnded = plan.signal?.aborted === true;
 			// A Stop may end the agent first.

@@ -54,14 +54,13 @@ function readImageModel(record: JsonObject): ModelRecord | undefined {
 export function readImagePrice(body: unknown): Billing | undefined {
 	const { endpoints = objectIn(objectIn(body).data).endpoints } = objectIn(body);
 	const pricings = listIn(endpoints).map((one) => listIn(objectIn(one).pricing).map(objectIn));
-	const prices = pricings.map((rows) =>
-		rows
-			.filter(({ billable }) => billable === 'output_image')
-			.map(({ unit, cost_usd: price }) => (unit === 'image' ? (finiteNumber(price) ?? NaN) : NaN))
-			.reduce((one, other) => Math.max(one, other), -Infinity),
-	);
-	const value = prices.reduce((one, other) => Math.max(one, other), -Infinity);
-	if (!prices.every(Number.isFinite) || finiteNumber(value) === undefined) return undefined;
+	const prices = pricings.flatMap((rows) => {
+		const ofImages = rows.filter(({ billable }) => billable === 'output_image');
+		const costs = ofImages.map(({ unit, cost_usd: cost }) => (unit === 'image' ? cost : undefined));
+		return costs.length === 0 ? NaN : costs.map((cost) => finiteNumber(cost) ?? NaN);
+	});
+	const value = finiteNumber(prices.reduce((one, other) => Math.max(one, other), -Infinity));
+	if (value === undefined) return undefined;
 	// The tokens of the prompt count for little.
 	const chargesInputs = pricings
 		.flat()

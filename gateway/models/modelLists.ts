@@ -3,7 +3,7 @@ import { TtlCache, ttlMsOf, type Cached } from '../../util/ttlCache';
 import { errorFor } from '../errors/errorMessages';
 import type { Client, Sent } from '../pace/client';
 import type { RateLimiter } from '../pace/rateLimiter';
-import { leavingError, type Account } from '../protocol/account';
+import { erasedError, type Account } from '../protocol/account';
 import { KEY_IN_OWN_HEADER } from '../protocol/auth';
 import type { Clock } from '../pace/stoppableClock';
 import { GatewayError, hasCode } from '../protocol/gatewayError';
@@ -60,7 +60,7 @@ async function cachedListing(
 		}
 		const error = errorFor(plan, outcome, attempts);
 		const told = isMissing(outcome) ? new GatewayError(error.problem, { code: 'noList' }) : error;
-		throw leavingError(told, owner.account) as Error;
+		throw erasedError(told, owner.account) as Error;
 	};
 	return await cache.get(key, load, owner);
 }

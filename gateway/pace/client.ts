@@ -101,8 +101,10 @@ export class Client {
 			return await this.refusals.count(plan, attempt(...args));
 		};
 		let refusal: Outcome | undefined;
-		const isWanted = (): boolean =>
-			(refusal = isSent ? undefined : this.refusals.shared) === undefined;
+		const isWanted = (): boolean => {
+			refusal = isSent ? undefined : this.refusals.shared;
+			return refusal === undefined;
+		};
 		const sent = await this.requestWithRetries(plan, noted, isWanted).catch((error: unknown) => {
 			if (!(error instanceof CanceledInQueue) || refusal === undefined) throw error as Error;
 			return { outcome: refusal, attempts: 0 };

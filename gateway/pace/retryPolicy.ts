@@ -77,12 +77,11 @@ interface RetryRule {
  */
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [
-	// Before a good outcome: an error can come in place of a message, with a success status.
-	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: (outcome, plan) => isOverloaded(outcome, plan?.call), counted: 'refusalsInARow', rateLimited: true },
+	// Before a good outcome: an error can come in place of a message, with a success status. The send rate
+	// adapts, so more attempts help.
+	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
 	{ paid: 0, free: 0, after: isGood },
 	{ paid: 2, free: 2, after: isQuotaRefusal, counted: 'quotaRefusals' },
-	// The send rate adapts, so more attempts help.
-	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
 	{ paid: 0, free: 0, keyed: MOST_KEY_WAITS, after: isKeyInProgress },
 	{ paid: 6, free: MOST_FREE_TRIES, after: isFault('refused', 'notFound', 'unconnected') },
 	// It was never sent either, but six whole timeouts may be half an hour.

@@ -49,7 +49,7 @@ export function accountOf(fields: JsonObject, identity?: string, needsKey = true
 }
 
 /** An error as it leaves the client: without the secrets of the account in its texts. */
-export const leavingError = (error: unknown, { withoutKey }: Pick<Account, 'withoutKey'>) =>
+export const erasedError = (error: unknown, { withoutKey }: Pick<Account, 'withoutKey'>) =>
 	error instanceof GatewayError ? withDetails(error, eraseIn(error.problem, withoutKey)) : error;
 
 /** The key, and what else authenticates: in additional headers, and in the query of an address. */

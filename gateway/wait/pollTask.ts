@@ -160,8 +160,8 @@ const noteOutage = (result: PollResult, task: PolledTask, now: number): boolean 
 	result.kind === 'transient' &&
 	(result.rateLimited === true || !noteNoImage(task, now, LONGEST_OUTAGE_MS));
 
-/** Whether such an error may pass, or leads on to another address. */
-const mayPass = (code: number): boolean => [404, 408, 425, 429].includes(code) || code >= 500;
+/** Error codes that may pass, or lead on to another address, as 500 and all above do. */
+const MAY_PASS = [404, 408, 425, 429];
 
 /** The same response with the code in its body as its status, if it isn't about the task. */
 function withInnerCode(outcome: Outcome, task: Task): Outcome {
@@ -169,9 +169,10 @@ function withInnerCode(outcome: Outcome, task: Task): Outcome {
 	const code = isGood(outcome) ? innerCode(outcome.json) : NaN;
 	if (!isGood(outcome) || !isErrorCode(code)) return outcome;
 	const { status, images } = readTaskState(task, outcome.json);
+	// One that can't pass, and names the task, is its end.
+	const isEnd = code < 500 && !MAY_PASS.includes(code) && namesOwn(outcome.json, task);
 	const isOfRequest =
-		status === '' ||
-		(images.length === 0 && isAtTop(outcome.json, status) && !isAbout(outcome.json, task, code));
+		status === '' || (images.length === 0 && isAtTop(outcome.json, status) && !isEnd);
 	return isOfRequest ? { ...outcome, httpCode: code } : outcome;
 }
 
@@ -181,10 +182,6 @@ const innerCode = ({ code, statusCode, status_code: spelled }: JsonObject): numb
 /** Whether a status is the word for a request that has failed, and not inside, where a task is. */
 const isAtTop = (json: JsonObject, status: string): boolean =>
 	isErrorWord(status) && stateIn(json) === json;
-
-/** Whether an error names its task and can't pass: then it is the task's end. */
-const isAbout = (json: JsonObject, task: Task, code = 400): boolean =>
-	!mayPass(code) && namesOwn(json, task);
 
 /** Whether a response says that the request has failed, and not its task, which it doesn't name. */
 const saysRequestFailed = (json: JsonObject, task: Task, { status, images }: TaskState): boolean =>
@@ -219,29 +216,32 @@ function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: stri
 	// Final only if each of these is the gateway's own refusal: an error in a 200 may be of anything.
 	const isSure = missed.every(({ outcome }) => isGatewayError(outcome) && !isGood(outcome));
 	if (isSure && noteNotFound(task, sentAt)) return { kind: 'final', error };
-	const pauseMs = missed[0] && cappedRetryAfter(missed[0].outcome);
-	return { kind: 'transient', error, pauseMs, soon: true };
+	return mayPass(error, missed[0] && cappedRetryAfter(missed[0].outcome));
 }
+
+/** The result of a poll with an error of which another one tells whether it passes. */
+const mayPass = (error: GatewayError, pauseMs?: number): PollResult => ({
+	kind: 'transient',
+	error,
+	pauseMs,
+	soon: true,
+});
 
 /** Updates a task by its state. A completed task without an image may list it a moment later. */
 function noted(task: PolledTask, result: PolledState, now: number): PollResult {
 	const { state, pauseMs } = result;
-	if (isUnknownWord(state.status) && state.images.length === 0) return lost(task, result, now);
+	// As after a 404, it may become visible a moment later.
+	if (isUnknownWord(state.status) && state.images.length === 0) {
+		const unknown = lostTaskError(state);
+		return noteNotFound(task, now) ? { kind: 'final', error: unknown } : mayPass(unknown, pauseMs);
+	}
 	const { taskType, statusUrl } = state;
 	const found = { taskType, statusUrl, seen: true, notFoundSince: undefined, notFoundCount: 0 };
 	Object.assign(task, found);
 	const error = state.group === 'success' ? taskError(state) : undefined;
 	// Without an image only in a row: one that is processed again may take its time.
 	if (error === undefined) task.noImageSince = undefined;
-	if (error === undefined || noteNoImage(task, now)) return result;
-	return { kind: 'transient', error, pauseMs, soon: true };
-}
-
-/** A task that the gateway says it doesn't know: as after a 404, it may become visible a moment later. */
-function lost(task: PolledTask, { state, pauseMs }: PolledState, now: number): PollResult {
-	const error = lostTaskError(state);
-	if (noteNotFound(task, now)) return { kind: 'final', error };
-	return { kind: 'transient', error, pauseMs, soon: true };
+	return error === undefined || noteNoImage(task, now) ? result : mayPass(error, pauseMs);
 }
 
 /** Reads the response to one query. */
@@ -255,7 +255,7 @@ function readResult(
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
 		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
-		const state = readTaskState(foundAt(plan, task), outcome.json, outcome.headers);
+		const state = readTaskState(locatedBy(plan, task), outcome.json, outcome.headers);
 		const isState = state.status !== '' && !saysRequestFailed(outcome.json, task, state);
 		if (isState) return { kind: 'state', state, pauseMs };
 	}
@@ -272,7 +272,7 @@ const passing = (plan: FreePlan, outcome: Outcome, task: Task): PollResult => ({
 });
 
 /** The task with its kind and, if that isn't enough to find it again, its address. */
-function foundAt(plan: FreePlan, { taskId, taskType, statusUrl, sent }: Task): Task {
+function locatedBy(plan: FreePlan, { taskId, taskType, statusUrl, sent }: Task): Task {
 	const path = folderOf(plan);
 	const kind = taskType ?? kindAt(path);
 	const isUsual = kind !== undefined && path === TASK_PATHS[kind];
@@ -322,7 +322,7 @@ function wrongTask(taskId: string, otherId: string, outcome: Outcome): PollResul
 		taskId,
 		response: outcome.kind === 'response' ? excerpt(outcome.text) : undefined,
 	});
-	return { kind: 'transient', error, pauseMs: cappedRetryAfter(outcome), soon: true };
+	return mayPass(error, cappedRetryAfter(outcome));
 }
 
 /** Adds a hint about a task that was found among those of another kind, by an ID that may be another's. */

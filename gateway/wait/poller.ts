@@ -26,10 +26,8 @@ export interface PollerOptions {
 	pollOnce: (task: PolledTask, timeLeftMs: () => number) => Promise<OpenResult>;
 	/** The approximate time between two polls of a task, in milliseconds. */
 	intervalMs: number;
-	/** The number of tasks that were announced before their waits begin. */
-	announced?: number;
-	/** The number of payments in progress: each may become a task. */
-	paying?: () => number;
+	/** The number of tasks whose waits are still to begin, if so many have begun. */
+	coming?: (begun: number) => number;
 }
 
 /** What the polls of one task have shown, and how long they go on. */
@@ -95,8 +93,8 @@ export class Poller {
 
 	/** The number of tasks that wait or will wait. */
 	private tasksLeft(): number {
-		const { announced = 0, paying = () => 0 } = this.options;
-		return this.waiting + atLeast(0, announced - this.begun) + paying();
+		const { coming = () => 0 } = this.options;
+		return this.waiting + coming(this.begun);
 	}
 
 	/**

@@ -77,7 +77,7 @@ export class TaskWaiter {
 	 */
 	constructor(
 		private readonly context: WaitContext,
-		pace: Pick<PollerOptions, 'intervalMs' | 'announced' | 'paying'>,
+		pace: Pick<PollerOptions, 'intervalMs' | 'coming'>,
 		private readonly tasks: TasksOfRun,
 	) {
 		const pollOnce = this.pollOnce.bind(this);

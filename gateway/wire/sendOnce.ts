@@ -66,31 +66,28 @@ interface SendOnceOptions {
 	addsKey?: boolean;
 	/** Told of each attempt once it has ended. */
 	onAttempt?: (attempt: Attempt) => void;
-	/** Reads the body of a response; by default as JSON, or as images where it may have some. */
-	read?: ReadBody;
 	/** How many redirects are followed; by default as many as are usual. */
 	mostRedirects?: number;
 }
 
 /** Reads the body of a response to its end. */
-type ReadBody = (response: WireResponse, reading?: Reading) => Promise<ResponseBody>;
-
-/** Options that some requests have in place of the run's. */
-export type SendOnceOverrides = Pick<SendOnceOptions, 'read'>;
+export type ReadBody = (response: WireResponse, reading?: Reading) => Promise<ResponseBody>;
 
 /**
  * Creates the function that sends a plan once. Every fault becomes an outcome.
  *
  * Bodies are read as streams, so that a response that is too large or never ends can be cut off.
  * Redirects are followed here, because HTTP libraries would send the key to another host.
+ *
+ * @param read by default a body is read as JSON, or as images where it may have some
  */
-export function createSendOnce(options: SendOnceOptions): SendOnce {
+export function createSendOnce(options: SendOnceOptions, read?: ReadBody): SendOnce {
 	const { account, limits, requests } = options;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const isImage = plan.call === 'download';
 		const api = plan.call === 'listing' ? account.media : account.base;
 		const address = isImage ? plan.path : planUrl(plan, api);
-		const request: AddressedRequest = { plan, url: address };
+		const request: AddressedRequest = { plan, url: address, read };
 		const { mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS } = options;
 		const followRedirects = async (signal: AbortSignal, onPart: () => void): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
@@ -126,6 +123,7 @@ export async function readJson(
 interface AddressedRequest {
 	plan: RequestPlan;
 	url: string;
+	read?: ReadBody;
 	/** A response that was cut off: its head, and the beginning of its body. */
 	cut?: { httpCode: number; headers: Record<string, string>; received: string };
 }
@@ -141,7 +139,7 @@ async function requestAndRead(
 	const { transport } = options;
 	const { arriving } = options.requests;
 	const hasImages = WITH_IMAGES.includes(plan.call);
-	const read = options.read ?? (hasImages ? readImageResponse : readJson);
+	const { read = hasImages ? readImageResponse : readJson } = request;
 	const limit = hasImages ? (options.limits.maxResponseBytes ?? LARGEST_IMAGE_BYTES) : undefined;
 	const files = await openFiles(plan);
 	try {

@@ -23,12 +23,11 @@ export const sentBy = async (client: Client, plan: RequestPlan): Promise<Sent> =
 	plan.paid ? await client['requestWithRetries'](plan) : await client.request(plan as FreePlan);
 
 /** A payer whose gateway responds with this JSON, and may know payments by a header. */
-export const payerFor = (json: () => object, idempotencyHeader?: string): Sender => ({
-	idempotencyHeader,
+export const payerFor = (json: () => object, idempotencyHeader = ''): Sender => ({
+	account: { idempotencyHeader, withoutKey: (text) => text },
 	client: {
 		requestPaid: async (plan, attempt) => (await attempt(plan)) as GoodResponse,
 	},
 	sendOnce: async () => await Promise.resolve(response(200, json() as never)),
 	requests: new Requests(),
-	withoutKey: (text) => text,
 });

@@ -314,16 +314,16 @@ check(
 			minLength: 1,
 			maxLength: 5,
 		}),
-		fc.tuple(fc.double(), fc.double(), fc.double()),
+		fc.tuple(fc.double(), fc.nat(), fc.double()),
 		fc.integer(),
-		async (responses, maxWaits, [intervalMs, announced, ageMs], seed) => {
+		async (responses, maxWaits, [intervalMs, tasks, ageMs], seed) => {
 			const clock = new FakeClock(seed);
 			const asked = new Map<string, number>();
 			let next = 0;
 			const poller = new Poller({
 				clock,
 				intervalMs,
-				announced,
+				coming: () => tasks,
 				pollOnce: async ({ taskId }, timeLeftMs): Promise<OpenResult> => {
 					expect(timeLeftMs()).toBeGreaterThanOrEqual(1000);
 					expect(clock.now() - (asked.get(taskId) ?? -Infinity)).toBeGreaterThanOrEqual(999.99);

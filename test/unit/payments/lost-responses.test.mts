@@ -19,9 +19,8 @@ async function payWith(
 ) {
 	const [sent, settled]: [PaidPlan[], string[]] = [[], []];
 	const payer: Sender = {
-		idempotencyHeader,
+		account: { idempotencyHeader, withoutKey: (text) => text },
 		requests: new Requests(),
-		withoutKey: (text) => text,
 		sendOnce: async (plan) => {
 			sent.push(plan as PaidPlan);
 			return await Promise.resolve(outcomes[sent.length - 1]!);

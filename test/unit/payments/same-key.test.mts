@@ -40,7 +40,7 @@ test('after one that was refused, the next is sent; after an unknown outcome, no
 	let sent = 0;
 	const payer: Sender = {
 		requests: new Requests(),
-		withoutKey: (text) => text,
+		account: { idempotencyHeader: '', withoutKey: (text) => text },
 		sendOnce: async () => await Promise.resolve(outcomes[(sent += 1) - 1]!),
 		client: {
 			requestPaid: async (plan, attempt) => {

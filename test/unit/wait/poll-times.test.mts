@@ -58,7 +58,7 @@ async function run(plan: Plan) {
 		const poller = new Poller({
 			clock,
 			intervalMs,
-			announced: size,
+			coming: (begun) => size - begun,
 			pollOnce: async (polled): Promise<OpenResult> => {
 				const task = polled as (typeof tasks)[number];
 				task.polls += 1;

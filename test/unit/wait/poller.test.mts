@@ -58,8 +58,8 @@ test('a few open tasks are polled as a few, once the others have ended and nothi
 		if (polledAt.length === 4) paying = 0;
 		return state('queued', taskId);
 	};
-	const options = { clock, intervalMs: 3000, announced: 300, paying: () => paying, pollOnce };
-	const poller = new Poller(options);
+	const coming = (begun: number) => 300 - begun + paying;
+	const poller = new Poller({ clock, intervalMs: 3000, coming, pollOnce });
 	for (let index = 0; index < 299; index += 1) {
 		await clock.run(poller.wait(task(`t${index}`), 60_000));
 	}
