@@ -1,4 +1,4 @@
-import { normalizeUrl } from '../gateway/protocol/url.js';
+import { readApiAddress } from '../gateway/protocol/url.js';
 import { startGateway, type GatewayOptions } from '../simulator/gateway.mjs';
 
 /** The gateway that the demo talks to. */
@@ -20,7 +20,7 @@ interface ListedModel {
 
 /** What the public listing names first among the models that can do what the demo asks for. */
 async function findModel(mediaUrl: string): Promise<string> {
-	const address = `${normalizeUrl(mediaUrl)}/v1/media/models`;
+	const address = `${readApiAddress(mediaUrl)?.url}/v1/media/models`;
 	try {
 		const response = await fetch(address, { signal: AbortSignal.timeout(20_000) });
 		if (!response.ok) throw new Error(`it responded with status ${response.status}`);
@@ -53,7 +53,7 @@ export async function openTarget(
 	const key = environment.MEDIA_GATEWAY_KEY?.trim();
 	const model = environment.MEDIA_GATEWAY_MODEL?.trim() || undefined;
 	if (url && key) {
-		if (!normalizeUrl(url)) throw new Error(`MEDIA_GATEWAY_URL is no web address: ${url}`);
+		if (!readApiAddress(url)?.url) throw new Error(`MEDIA_GATEWAY_URL is no web address: ${url}`);
 		return {
 			label: `the gateway at ${url}`,
 			url,

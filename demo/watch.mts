@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { normalizeUrl } from '../gateway/protocol/url.js';
+import { readApiAddress } from '../gateway/protocol/url.js';
 import { isFinished, statusGroup } from '../gateway/protocol/status.js';
 import type { Target } from './target.mjs';
 
@@ -21,7 +21,7 @@ export async function watchTasks(
 			onChange(ids.length - open.size);
 			await sleep(PAUSE_MS, undefined, { signal });
 			for (const id of open) {
-				const address = `${normalizeUrl(url)}/v1/images/generations/${encodeURIComponent(id)}`;
+				const address = `${readApiAddress(url)?.url}/v1/images/generations/${encodeURIComponent(id)}`;
 				const response = await fetch(address, {
 					headers: { authorization: `Bearer ${key}` },
 					redirect: 'error',

@@ -3,7 +3,7 @@ import { eraseIn } from '../util/keyEraser';
 import { accountOf } from './protocol/account';
 import { KEY_IN_OWN_HEADER } from './protocol/auth';
 import { Requests } from './wire/inFlight';
-import { createSendOnce, LARGEST_RESPONSE_BYTES } from './wire/sendOnce';
+import { createSendOnce } from './wire/sendOnce';
 import type { Transport } from './wire/transport';
 import { credentialProblem, readCredential } from './protocol/credential';
 import { errorFor } from './errors/errorMessages';
@@ -39,7 +39,7 @@ export async function probeSettings(settings: JsonObject, transport: Transport):
 	if (problem !== undefined) return { problem };
 	const account = accountOf(settings);
 	const { base, media } = account;
-	const limits = { timeoutMs: TIMEOUT_MS, maxResponseBytes: LARGEST_RESPONSE_BYTES };
+	const limits = { timeoutMs: TIMEOUT_MS };
 	const requests = new Requests();
 	// A redirect is a problem of the address.
 	const sendOnce = createSendOnce({ account, limits, requests, transport, mostRedirects: 0 });

@@ -100,8 +100,6 @@ export class Gateway<Key = undefined> {
 
 	private readonly limiter: RateLimiter;
 
-	private readonly sendOnce: SendOnce;
-
 	private readonly client: Client;
 
 	private readonly tasks = new TasksOfRun();
@@ -133,9 +131,8 @@ export class Gateway<Key = undefined> {
 		const clock = (this.clock = new StoppableClock(ports.sleep));
 		const { limits } = this;
 		const limiter = (this.limiter = openLimiter(account, limits, clock, needsKey));
-		this.sendOnce = this.createSendOnce();
+		const sendOnce = this.createSendOnce();
 		const wallClock = (): number => Date.now();
-		const { sendOnce } = this;
 		const gatewayUrl = account.baseUrl;
 		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRateLimited });
 		const { client } = this;
@@ -169,7 +166,8 @@ export class Gateway<Key = undefined> {
 	 */
 	async pay(order: Order, key: Key, { signal }: OneCall = {}): Promise<Receipt> {
 		const read = (response: GoodResponse) => this.readReceipt(order, response);
-		return await this.payFor({ ...order.plan, signal }, read, { journal: this.journal, key });
+		const { journal = UNRECORDED } = this.ports;
+		return await this.payFor({ ...order.plan, signal }, read, { journal, key });
 	}
 
 	/** Reads what was paid for by an order; undefined if its response contains nothing usable. */
@@ -303,10 +301,6 @@ export class Gateway<Key = undefined> {
 		});
 		const isError = isJsonObject(told) && told.error instanceof GatewayError;
 		return isError ? { ...told, error: erasedError(told.error, account) } : told;
-	}
-
-	private get journal(): Journal<Key> {
-		return this.ports.journal ?? UNRECORDED;
 	}
 
 	private createSendOnce(readBody?: ReadBody): SendOnce {

@@ -21,26 +21,19 @@ export const sourcesIn = (fields: unknown): string[] =>
 /** The http addresses in the texts of a JSON value, each once, but for the fields of some names. */
 function addressesIn(value: unknown, most: number, unread?: RegExp): string[] {
 	const found = new Set<string>();
-	search(value, found, most, 0, unread);
+	const search = (part: unknown, depth: number): void => {
+		if (found.size >= most || depth > DEEPEST) return;
+		const inside = Array.isArray(part) || isJsonObject(part) ? Object.entries(part) : [];
+		for (const [name, field] of inside) {
+			if (unread?.test(name) !== true) search(field, depth + 1);
+		}
+		if (typeof part !== 'string') return;
+		for (const address of addressesOf(part.slice(0, LONGEST_TEXT).trim())) {
+			if (address.length <= LONGEST_ADDRESS && found.size < most) found.add(address);
+		}
+	};
+	search(value, 0);
 	return [...found];
-}
-
-function search(
-	value: unknown,
-	found: Set<string>,
-	most: number,
-	depth: number,
-	unread?: RegExp,
-): void {
-	if (found.size >= most || depth > DEEPEST) return;
-	const inside = Array.isArray(value) || isJsonObject(value) ? Object.entries(value) : [];
-	for (const [name, field] of inside) {
-		if (unread?.test(name) !== true) search(field, found, most, depth + 1, unread);
-	}
-	if (typeof value !== 'string') return;
-	for (const address of addressesOf(value.slice(0, LONGEST_TEXT).trim())) {
-		if (address.length <= LONGEST_ADDRESS && found.size < most) found.add(address);
-	}
 }
 
 /** The addresses in a text. In a sentence, brackets around one don't belong to it. */

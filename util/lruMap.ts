@@ -18,11 +18,4 @@ export class LruMap<Key, Value> {
 		const [oldest] = this.entries.keys();
 		if (this.entries.size > this.most && oldest !== undefined) this.entries.delete(oldest);
 	}
-
-	/** The value of a key, which is created if it is missing. */
-	getOrAdd(key: Key, make: () => Value): Value {
-		const value = this.get(key) ?? make();
-		this.set(key, value);
-		return value;
-	}
 }

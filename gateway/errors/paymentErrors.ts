@@ -3,9 +3,9 @@ import type { Problem } from '../protocol/gatewayError';
 import type { GoodResponse } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { errorIn } from '../responses/errorBody';
-import { readBill } from '../responses/cost';
-import { readRequestId, withRequestId } from '../responses/requestId';
-import { idIn, layersOf, readTaskId } from '../responses/responseFields';
+import { readBilling } from '../responses/paidResponse';
+import { withRequestId } from '../responses/requestId';
+import { idIn, readTaskId } from '../responses/responseFields';
 import { shownResponse } from './taskErrors';
 import { afterColon } from '../../util/text';
 
@@ -42,19 +42,16 @@ export const refusedLater = (refusal: Problem, unclear: Problem): Problem => ({
 });
 
 /** The problem of a successful response without an image, task ID or message. */
-export function unusableProblem(
-	{ call }: RequestPlan,
-	{ json: body, headers }: GoodResponse,
-): Problem {
-	const requestId = readRequestId(headers);
+export function unusableProblem({ call }: RequestPlan, response: GoodResponse): Problem {
+	const { json: body } = response;
+	const billing = readBilling(response);
 	return {
-		...readBill(layersOf(body), headers),
-		requestId,
+		...billing,
 		isAnswered: true,
 		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
 		description: withRequestId(
 			`${MAY_BE_CHARGED}${call === 'message' ? '' : namedAddresses(body)}`,
-			requestId,
+			billing.requestId,
 		),
 		response: shownResponse({ response: body }),
 		taskId: call === 'message' ? undefined : readTaskId(body),

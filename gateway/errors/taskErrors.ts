@@ -17,33 +17,22 @@ import {
  * the success group (docs/protocol.md, "Task states").
  */
 export function taskError(state: TaskState): GatewayError | undefined {
-	if (!isFinished(state.group)) return undefined;
-	const { taskId, taskType, status } = state;
+	const hasFailed = state.group === 'unsuccessful';
+	if (!isFinished(state.group) || (!hasFailed && state.images.length > 0)) return undefined;
+	const { taskId, taskType, status, requestId, cost, costCurrency } = state;
 	const ended = `The ${taskName(state)} ended with the status "${status}"`;
-	const { requestId, cost, costCurrency } = state;
-	const ofTask = { taskId, taskType, status, requestId, cost, costCurrency };
-	if (state.group === 'unsuccessful') {
-		const problem: Problem = {
-			...ofTask,
-			message: ended + afterColon(state.reason),
-			description: withRequestId(
-				`The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.${namedImages(state)}`,
-				requestId,
-			),
-		};
-		return new GatewayError(problem, { code: 'taskFailed' });
-	}
-	if (state.images.length > 0) return undefined;
+	const advice = hasFailed
+		? `The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.${namedImages(state)}`
+		: `Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`;
 	const problem: Problem = {
-		...ofTask,
-		message: `${ended} but without an image${afterColon(reasonWithoutImage(state))}`,
-		description: withRequestId(
-			`Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,
-			requestId,
-		),
-		response: shownResponse(state),
+		...{ taskId, taskType, status, requestId, cost, costCurrency },
+		message: hasFailed
+			? ended + afterColon(state.reason)
+			: `${ended} but without an image${afterColon(reasonWithoutImage(state))}`,
+		description: withRequestId(advice, requestId),
+		response: hasFailed ? undefined : shownResponse(state),
 	};
-	return new GatewayError(problem, { code: 'noImage' });
+	return new GatewayError(problem, { code: hasFailed ? 'taskFailed' : 'noImage' });
 }
 
 /** The error of a task that the gateway doesn't know, by its own word for the status. */

@@ -47,7 +47,7 @@ export class Lane implements WaitingLane {
 		readonly rate: SharedRate,
 		readonly own: OwnRate,
 	) {
-		this.pausesBefore = rate.pausesSoFar;
+		this.pausesBefore = rate.pauses;
 	}
 
 	/** The place of its next request among all of the run. */

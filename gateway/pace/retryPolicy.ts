@@ -1,6 +1,6 @@
 import { requestedPauseMs } from '../protocol/retryAfter';
 import { keyConflict } from '../protocol/idempotency';
-import { isGood, isOverloaded, type Outcome } from '../protocol/outcome';
+import { isGood, isOverloaded, isSuccess, type Outcome } from '../protocol/outcome';
 import type { Fault } from '../protocol/networkFault';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../responses/quota';
@@ -50,11 +50,6 @@ const isStatus =
 	(outcome: Outcome): boolean =>
 		outcome.kind === 'response' && matches(outcome.httpCode);
 
-const isKeyInProgress = (outcome: Outcome, plan?: RuledPlan): boolean =>
-	conflictOf(outcome, plan) === 'inProgress';
-
-const isSuccess = isStatus((code) => code >= 200 && code < 300);
-
 interface RetryRule {
 	/** The maximum number of attempts of a paid request, and of a free one; 0 means no retry. */
 	paid: number;
@@ -82,7 +77,7 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
 	{ paid: 0, free: 0, after: isGood },
 	{ paid: 2, free: 2, after: isQuotaRefusal, counted: 'quotaRefusals' },
-	{ paid: 0, free: 0, keyed: MOST_KEY_WAITS, after: isKeyInProgress },
+	{ paid: 0, free: 0, keyed: MOST_KEY_WAITS, after: (outcome, plan) => conflictOf(outcome, plan) === 'inProgress' },
 	{ paid: 6, free: MOST_FREE_TRIES, after: isFault('refused', 'notFound', 'unconnected') },
 	// It was never sent either, but six whole timeouts may be half an hour.
 	{ paid: 0, free: MOST_FREE_TRIES, after: isFault('connectTimeout') },
@@ -90,7 +85,7 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 0, free: MOST_FREE_TRIES, keyed: 6, after: isFault('reset', 'other') },
 	{ paid: 0, free: MOST_FREE_TRIES, keyed: 6, after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
 	// An unusable response with status 200 comes from something between n8n and the gateway.
-	{ paid: 0, free: MOST_FREE_TRIES, keyed: 6, after: isSuccess },
+	{ paid: 0, free: MOST_FREE_TRIES, keyed: 6, after: isStatus(isSuccess) },
 	// A retry would bring the same result: other statuses, certificates, too large a response.
 	{ paid: 0, free: 0, after: () => true },
 ];

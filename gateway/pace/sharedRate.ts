@@ -66,7 +66,7 @@ const PROBE_MS = 2000;
  */
 export class SharedRate {
 	/** The number of all pauses, and what it was when a request was last accepted. */
-	private pauses = 0;
+	pauses = 0;
 	private pausesAtAcceptance = 0;
 
 	private readonly sendRate = new SendRate();
@@ -106,15 +106,10 @@ export class SharedRate {
 		return now > Math.max(this.lastStartAt + FINDINGS_HOLD_MS, this.retryAfterEndsAt);
 	}
 
-	/** A mark for `pausesInARow`. */
-	get pausesSoFar(): number {
-		return this.pauses;
-	}
-
 	/**
 	 * The number of pauses since a request was accepted.
 	 *
-	 * @param since counts those after this mark only
+	 * @param since counts those after this number of `pauses` only
 	 */
 	pausesInARow(since = 0): number {
 		return this.pauses - Math.max(this.pausesAtAcceptance, since);

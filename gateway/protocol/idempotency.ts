@@ -30,14 +30,15 @@ const IN_PROGRESS =
 const USED =
 	/different|differs|mismatch|not match|same (param|request|body|payload)|reuse|conflict|duplicate|already exists|(?<!\bnot |\byet )\b(already|been|was|is) (been )?(used|processed|completed|finished)\b/i;
 
-/** What a refusal says about the key of a request, if it speaks of one. */
-export function keyConflict({
-	httpCode,
-	text,
-}: {
+/** What tells of a key in a refusal. */
+interface Refusal {
 	httpCode: number;
+	headers: Record<string, string>;
 	text: string;
-}): KeyConflict | undefined {
+}
+
+/** What a refusal says about the key of a request, if it speaks of one. */
+export function keyConflict({ httpCode, text }: Refusal): KeyConflict | undefined {
 	if (!ABOUT_KEYS.includes(httpCode)) return undefined;
 	const said = text.slice(0, 2000).replace(/[_-]+/g, ' ');
 	const isNamed = /idempoten/i.test(said);
@@ -53,10 +54,5 @@ export function keyConflict({
  * Whether a refusal may be the one that the gateway has stored for the key of a request, and gives again
  * although its cause is gone: it says so, or somebody has topped up the account since.
  */
-export const mayBeStored = ({
-	httpCode,
-	headers,
-}: {
-	httpCode: number;
-	headers: Record<string, string>;
-}): boolean => [402, 403].includes(httpCode) || headers['idempotent-replayed'] === 'true';
+export const mayBeStored = ({ httpCode, headers }: Refusal): boolean =>
+	[402, 403].includes(httpCode) || headers['idempotent-replayed'] === 'true';

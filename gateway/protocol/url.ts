@@ -65,9 +65,6 @@ function withoutAsync(query: URLSearchParams): string {
 	return query.toString();
 }
 
-/** The address of an API as `readApiAddress` reads it, without version and query. */
-export const normalizeUrl = (address: unknown): string | undefined => readApiAddress(address)?.url;
-
 function withoutTrailingSlashes(path: string): string {
 	let end = path.length;
 	while (path[end - 1] === '/') end -= 1;
@@ -91,7 +88,7 @@ function climbsOut(path: string): boolean {
 /**
  * The part of a URL's path below an address, with its leading slash.
  *
- * @param address from `normalizeUrl`
+ * @param address the `url` of an `ApiAddress`
  * @returns undefined if `url` isn't at or below `address`: same origin, same leading path, and no
  *   way out in the rest
  */
@@ -106,7 +103,7 @@ export function pathBelow(url: string, address: string): string | undefined {
 	return address !== origin && climbsOut(below) ? undefined : below;
 }
 
-/** Whether `url` lies at `address` or below it; `address` as `normalizeUrl` gives it. */
+/** Whether `url` lies at `address` or below it; `address` as for `pathBelow`. */
 export function isBelow(url: string, address: string): boolean {
 	return pathBelow(url, address) !== undefined;
 }

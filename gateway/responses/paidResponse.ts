@@ -76,9 +76,9 @@ export function readPaidResponse(
 	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
 	const own = { taskId: taskId ?? '', taskType, statusUrl, sent };
 	const state = readTaskState(own, json, headers);
-	const { images, group, created, usage, refusal, reason, requestId } = state;
-	const bill = readBill(layersOf(json), headers);
-	const told = { created, usage, refusal, requestId, ...bill };
+	const { images, group, created, usage, refusal, reason } = state;
+	const billing = readBilling({ json, headers });
+	const told = { created, usage, refusal, ...billing };
 	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
 	// There is no task to poll, and nothing else is looked for.
 	if (isResult && !asynchronous) return { kind: 'images', images, ...told };
@@ -100,5 +100,5 @@ export function readPaidResponse(
 	const isTask = hasStatus || statusUrl !== undefined || namesTask(json);
 	if (task === undefined || !(isTask || (asynchronous && !saysRefusal(json)))) return undefined;
 	const failed = group === 'unsuccessful' ? reason : undefined;
-	return { kind: 'task', task: { ...task, reason: failed }, requestId, ...bill };
+	return { kind: 'task', task: { ...task, reason: failed }, ...billing };
 }

@@ -125,13 +125,17 @@ export class TaskWaiter {
 		seen: Seen,
 		isLast: boolean,
 	): TaskEnd<W> {
-		const { state } = seen;
+		const { state, error: last } = seen;
 		if (state === undefined || !isFinished(state.group)) {
+			const { taskType, statusUrl } = task;
+			const status = state?.status ?? wait.task.status;
 			const history = forNextWait(task, Date.now() - this.context.clock.now());
-			const open = openTask({ ...wait, history }, task, seen);
-			if (!isLast) return open;
-			const late = deadlineError(open.wait.task, wait.maxWaitMs, seen);
-			return { ...open, error: withMentioned(late, wait.task) };
+			const next = { ...wait, history, task: { ...wait.task, taskType, statusUrl, status } };
+			// A poll that got a 429 says nothing about its task.
+			const polled = state !== undefined || (last !== undefined && last.problem.httpCode !== 429);
+			if (!isLast) return { kind: 'open', wait: next, polled };
+			const late = deadlineError(next.task, wait.maxWaitMs, seen);
+			return { kind: 'open', wait: next, polled, error: withMentioned(late, wait.task) };
 		}
 		const error = taskError(state);
 		if (error !== undefined) throw error;
@@ -167,16 +171,4 @@ export class TaskWaiter {
 		}
 		return result;
 	}
-}
-
-function openTask<W extends Wait>(
-	wait: W,
-	{ taskType, statusUrl }: PolledTask,
-	{ state, error }: Seen,
-): OpenTask<W> {
-	const status = state?.status ?? wait.task.status;
-	const next = { ...wait, task: { ...wait.task, taskType, statusUrl, status } };
-	// A poll that got a 429 says nothing about its task.
-	const polled = state !== undefined || (error !== undefined && error.problem.httpCode !== 429);
-	return { kind: 'open', wait: next, polled };
 }

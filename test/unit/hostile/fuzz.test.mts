@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { normalizeUrl } from '../../../gateway/protocol/url.js';
+import { readApiAddress } from '../../../gateway/protocol/url.js';
 import {
 	cleanApiKey,
 	credentialProblem,
@@ -264,9 +264,9 @@ check(
 			fc.webUrl({ withQueryParameters: true }).map((url) => `${url}/v1/`),
 		),
 		(typed) => {
-			const address = normalizeUrl(typed);
+			const address = readApiAddress(typed)?.url;
 			if (address === undefined) return;
-			expect(normalizeUrl(address)).toBe(address);
+			expect(readApiAddress(address)?.url).toBe(address);
 			expect(address).toMatch(/^https?:\/\//);
 			expect(address).not.toMatch(/\/$|\/v1$/);
 		},

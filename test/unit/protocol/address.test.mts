@@ -1,4 +1,4 @@
-import { isBelow, normalizeUrl } from '../../../gateway/protocol/url.js';
+import { isBelow, readApiAddress } from '../../../gateway/protocol/url.js';
 import { authHeaders as headersOf } from '../../../gateway/protocol/auth.js';
 import {
 	cleanApiKey,
@@ -28,12 +28,12 @@ describe('the address of a gateway', () => {
 		['https://h.example/a/../v1/b/%2e%2e/c', 'https://h.example/v1/c'],
 		['https://h.example/a?next=/v1#/v1', 'https://h.example/a'],
 	])('%j means %j', (typed, meant) => {
-		expect(normalizeUrl(typed)).toBe(meant);
-		expect(normalizeUrl(meant)).toBe(meant);
+		expect(readApiAddress(typed)?.url).toBe(meant);
+		expect(readApiAddress(meant)?.url).toBe(meant);
 	});
 
 	test.each(['', 'localhost:3000', 'ftp://gateway.example', 7])('%j is none', (typed) => {
-		expect(normalizeUrl(typed)).toBeUndefined();
+		expect(readApiAddress(typed)).toBeUndefined();
 	});
 
 	test.each([
