@@ -1,4 +1,4 @@
-import { imageFileName, imageTypeOf } from '../util/imageType';
+import { imageFileName, imageTypeOf, type FileName } from '../util/imageType';
 import { afterTries } from '../util/tries';
 import { MB } from '../util/megabyte';
 import { quote } from '../util/text';
@@ -21,21 +21,12 @@ import {
 import type { WireResponse } from './wire/transport';
 import { isByteStream, type ByteStream } from '../util/byteStream';
 
-/**
- * The name of an image's file, without extension: `chosen` is already safe; where it is empty, that of
- * the address follows, then `fallback`. `end` tells it from other files of this name.
- */
-interface ImageName {
-	fallback: string;
-	chosen?: string;
-	end?: string;
-}
-
 /** An image to download. */
 export interface ImageSource {
 	/** The address from the gateway, which may be relative to the gateway's own. */
 	url: string;
-	name: ImageName;
+	/** The name of its file, as for `imageFileName`. */
+	name?: FileName;
 	/** The index of its item, for a log. */
 	item?: number;
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
@@ -154,32 +145,25 @@ function createDownloader<T extends object>(
 	const sendOnce = createSendOnce(
 		async (response) => await readImage(response, image, { store, maxBytes }),
 	);
-	if (image.isInput !== true) return async (...request) => withoutRetry(await sendOnce(...request));
-	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
+	const { isInput = false } = image;
+	const longestMs = isInput ? Math.min(limits.timeoutMs, LONGEST_SOURCE_MS) : limits.timeoutMs;
 	return async (plan, timeoutMs = longestMs) => {
 		const outcome = await sendOnce(plan, timeoutMs);
-		if (isAnotherFile(outcome)) return notAnImage(outcome);
-		if (outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
+		// A finished image may be there a moment later in place of a text, but not of a film or an archive.
+		if (isAnotherFile(outcome) && (isInput || /[^\P{Cc}\s]/u.test(outcome.text))) {
+			return { kind: 'fault', fault: 'notAnImage', detail: foundIn(outcome.text) };
+		}
+		if (!isInput || outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
 		return { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` };
 	};
 }
 
-/** Whether a response has a body that is no image: another attempt would bring the same. */
+/** Whether a response has a body that is no image. */
 const isAnotherFile = (outcome: Outcome): outcome is HttpResponse =>
 	outcome.kind === 'response' &&
 	isSuccess(outcome.httpCode) &&
 	!isGood(outcome) &&
 	outcome.text !== '';
-
-const notAnImage = ({ text }: HttpResponse): Outcome => ({
-	kind: 'fault',
-	fault: 'notAnImage',
-	detail: foundIn(text),
-});
-
-/** A finished image may be there a moment later in place of a text, but not of a film or an archive. */
-const withoutRetry = (outcome: Outcome): Outcome =>
-	isAnotherFile(outcome) && /[^\P{Cc}\s]/u.test(outcome.text) ? notAnImage(outcome) : outcome;
 
 /** Bytes that show what kind of image it is; every image is longer. */
 const FEWEST_BYTES = 64;
@@ -215,6 +199,6 @@ async function readImage<T extends object>(
 		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };
 	}
 	if (stream !== undefined && source === stream) bound(stream, maxBytes);
-	const fileName = imageFileName(url, mimeType, name.fallback, name.chosen, name.end);
+	const fileName = imageFileName(url, mimeType, name);
 	return { text: '', json: await store(source, fileName, mimeType) };
 }

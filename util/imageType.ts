@@ -99,21 +99,22 @@ export const safeMimeType = (foreign: unknown): string | undefined =>
 		? /^\s*([\w.+-]{1,100}\/[\w.+-]{1,100})/.exec(foreign)?.[1]
 		: undefined;
 
+/** A name without extension, already safe. `end` tells it from others. */
+export interface FileName {
+	stem?: string;
+	end?: string;
+}
+
 /**
- * The file name of a downloaded image: the last part of its address, else `fallback`, with the
- * extension of its real type.
- *
- * @param chosen a name that comes first, already safe; undefined or empty for none
- * @param end follows the name after a hyphen, already safe; undefined for none
+ * The file name of an image with the extension of its real type. Without a stem, that is the last part of
+ * its address.
  */
 export function imageFileName(
 	url: string,
 	mimeType: string,
-	fallback: string,
-	chosen?: string,
-	end?: string,
+	{ stem: chosen, end }: FileName = {},
 ): string {
-	const stem = chosen || safeFileStem(lastPartOf(url)) || safeFileStem(fallback) || 'image';
+	const stem = chosen || safeFileStem(lastPartOf(url)) || 'image';
 	return `${end === undefined ? stem : `${stem}-${end}`}.${extensionFor(mimeType)}`;
 }
 

@@ -32,7 +32,7 @@ export function taskError(state: TaskState): GatewayError | undefined {
 		description: withRequestId(advice, requestId),
 		response: hasFailed ? undefined : shownResponse(state),
 	};
-	return new GatewayError(problem, { code: hasFailed ? 'taskFailed' : 'noImage' });
+	return new GatewayError(problem, hasFailed ? 'taskFailed' : 'noImage');
 }
 
 /** The error of a task that the gateway doesn't know, by its own word for the status. */
@@ -47,7 +47,7 @@ export function lostTaskError(state: TaskState): GatewayError {
 		requestId,
 		response: shownResponse(state),
 	};
-	return new GatewayError(problem, { code: 'taskLost' });
+	return new GatewayError(problem, 'taskLost');
 }
 
 /** The addresses of what a task lists as images, though it has failed or isn't finished. */
@@ -116,7 +116,7 @@ export function deadlineError(
 			taskId,
 			taskType,
 		};
-		return new GatewayError(problem, { code: 'taskOpen' });
+		return new GatewayError(problem, 'taskOpen');
 	}
 	let lastSeen = '';
 	if (state?.group === 'unknown') {
@@ -134,7 +134,7 @@ export function deadlineError(
 		response:
 			error?.problem.response ?? (state?.group === 'unknown' ? shownResponse(state) : undefined),
 	};
-	return new GatewayError(problem, { code: 'taskOpen' });
+	return new GatewayError(problem, 'taskOpen');
 }
 
 /**

@@ -2,29 +2,22 @@ import { isSuccess } from '../protocol/outcome';
 import type { WireResponse } from '../wire/transport';
 import { MessageStream } from './messageStream';
 import { readServerEvents, withoutComments, type ServerEvent } from '../../util/serverSentEvents';
-import { bound, type ResponseBody } from '../wire/responseBody';
+import { bound, type Reading, type ResponseBody } from '../wire/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson } from '../wire/sendOnce';
 import { isByteStream } from '../../util/byteStream';
-
-interface StreamOptions {
-	/** Called with the text as soon as it arrives. */
-	onText?: (text: string) => void;
-	/** Called with each part of the response; some gateways send a ping between them. */
-	onPart?: () => void;
-	/** The data received so far: bytes, or the shown text of a stream. */
-	chunks?: Uint8Array[];
-}
 
 /**
  * Reads the response to a message. Its first event makes it a stream: some gateways respond with
  * JSON to a stream request, or with a wrong content type.
  *
+ * @param reading with `onText`, which gets the text as soon as it arrives. Pings are no part, and of a
+ *   stream the chunks are the shown text
  * @returns the complete response, in the form of one that isn't streamed
  * @throws the error of the connection if the response is truncated
  */
 export async function readStreamedResponse(
 	response: WireResponse,
-	{ onText, onPart, chunks = [] }: StreamOptions,
+	{ onText, onPart, chunks = [] }: Reading & { onText?: (text: string) => void },
 ): Promise<ResponseBody> {
 	const { body, httpCode } = response;
 	if (!isSuccess(httpCode)) return await readJson(response, { chunks });

@@ -31,8 +31,6 @@ export function countsImages(name: string): boolean {
 	return COUNTING.some((pattern) => pattern.test(word));
 }
 
-const isLimit = (name: string): boolean => /^max/i.test(name);
-
 /**
  * The number of images that a request is for: its `n`, and every published parameter whose name
  * counts images. Unclear where several of them ask for more than one image, as nobody says whether
@@ -56,7 +54,7 @@ export function countImages(
 	if (above.length > 1 || only.images === undefined) {
 		return { unclear: above.map(({ name }) => name) };
 	}
-	return { images: only.images, isLimit: isLimit(only.name) };
+	return { images: only.images, isLimit: /^max/i.test(only.name) };
 }
 
 /**

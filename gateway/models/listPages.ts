@@ -7,13 +7,6 @@ import { parseUrl } from '../../util/parseUrl';
 /** The most pages of a list that are requested. */
 export const MOST_PAGES = 20;
 
-/** The pages of a list so far. */
-interface PagesSoFar {
-	pages: number;
-	/** The number of their entries. */
-	count: number;
-}
-
 /**
  * Plans the next page of a list, as its response names it: a link, the last ID of this page, or a
  * total above the entries so far.
@@ -26,7 +19,7 @@ export function planNextPage(
 	plan: FreePlan,
 	{ json, headers }: Pick<HttpResponse, 'json' | 'headers'>,
 	home: string,
-	{ pages, count }: PagesSoFar,
+	{ pages, count }: { pages: number; count: number },
 ): FreePlan | undefined {
 	const link = pathAtGateway(nextLink(headers.link, home + plan.path), home);
 	if (link !== undefined) return { ...plan, path: link, query: {} };

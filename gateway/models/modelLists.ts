@@ -59,7 +59,7 @@ async function cachedListing(
 			return { value: outcome, ttlMs: ttlMsOf(outcome.headers) };
 		}
 		const error = errorFor(plan, outcome, attempts);
-		const told = isMissing(outcome) ? new GatewayError(error.problem, { code: 'noList' }) : error;
+		const told = isMissing(outcome) ? new GatewayError(error.problem, 'noList') : error;
 		throw erasedError(told, owner.account) as Error;
 	};
 	return await cache.get(key, load, owner);
@@ -136,15 +136,10 @@ export class ModelLists {
 	 * @returns undefined if the gateway doesn't have it, or doesn't say
 	 */
 	async readModelOnce(model: string): Promise<ModelRecord | undefined> {
-		try {
-			this.single ??= this.inOneAttempt(QUICK_TIMEOUT_MS);
-			const { json } = await this.single(planModel(model));
-			const { data } = json as { data: JsonObject };
-			return readModel({ ...data, model });
-		} catch (error) {
-			if (error instanceof GatewayError) return undefined;
-			throw error as Error;
-		}
+		const request = (this.single ??= this.inOneAttempt(QUICK_TIMEOUT_MS));
+		const response = await unlessFailed(async () => await request(planModel(model)));
+		const { data } = (response?.json ?? {}) as { data?: JsonObject };
+		return response && readModel({ ...data, model });
 	}
 
 	/**
@@ -157,14 +152,9 @@ export class ModelLists {
 		const { mediaUrl } = this.context.account;
 		const path = pathAtGateway(record.pricesAt, mediaUrl);
 		if (path === undefined) return record;
-		const plan = planGet('listing', path);
-		try {
-			const request = isNeeded ? this.withRetries : this.inOneAttempt(QUICK_TIMEOUT_MS);
-			return { ...record, billing: readImagePrice((await request(plan)).json) };
-		} catch (error) {
-			if (error instanceof GatewayError) return record;
-			throw error as Error;
-		}
+		const request = isNeeded ? this.withRetries : this.inOneAttempt(QUICK_TIMEOUT_MS);
+		const response = await unlessFailed(async () => await request(planGet('listing', path)));
+		return response === undefined ? record : { ...record, billing: readImagePrice(response.json) };
 	}
 
 	/** Requests one model with retries. @throws GatewayError, with the code `noList` if there is none */
@@ -245,10 +235,10 @@ async function requestRecords(
 	// Some gateways take the key in a header of its own alone.
 	const names = async () =>
 		await namesBy().catch(async (error: unknown) => {
-			const asked = isKeyRefused(error) ? namesBy(KEY_IN_OWN_HEADER) : undefined;
-			const found = await asked?.catch(() => undefined);
-			if (found === undefined) throw error;
-			return found;
+			if (!isKeyRefused(error)) throw error;
+			return await namesBy(KEY_IN_OWN_HEADER).catch(() => {
+				throw error;
+			});
 		});
 	if (list === 'names') return await names();
 	try {
@@ -266,6 +256,13 @@ async function requestRecords(
 
 const isKeyRefused = (error: unknown): boolean =>
 	error instanceof GatewayError && [401, 403].includes(error.problem.httpCode ?? 0);
+
+/** What a request brings; undefined if it fails. */
+const unlessFailed = async <T>(request: () => Promise<T>): Promise<T | undefined> =>
+	await request().catch((error: unknown) => {
+		if (error instanceof GatewayError) return undefined;
+		throw error;
+	});
 
 /** The models of a gateway, and whether the list ended before it had enough, or all it says it has. */
 export interface ModelList {
@@ -296,10 +293,8 @@ async function requestPages(
 	let count = countOf(first.json);
 	let next = planNextPage(plan, first, home, { pages: 1, count });
 	for (let pages = 2; next !== undefined && pages <= MOST_PAGES && !isEnough(models); pages += 1) {
-		const response = await request(next).catch((error: unknown) => {
-			if (error instanceof GatewayError) return undefined;
-			throw error;
-		});
+		const page = next;
+		const response = await unlessFailed(async () => await request(page));
 		if (response === undefined) break;
 		const others = read(response.json).filter(({ model }) => !names.has(model));
 		if (others.length === 0) return { models, isCut: totalOf(first.json) > count };

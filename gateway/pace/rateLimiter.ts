@@ -1,6 +1,7 @@
 import type { Clock } from './stoppableClock';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { orEnded } from '../wire/inFlight';
+import type { RunLimits } from '../wire/sendOnce';
 import { OwnRate } from './ownRate';
 import { SharedRate, type StartedRequest, type WaitingLane } from './sharedRate';
 
@@ -74,7 +75,7 @@ export class Lane implements WaitingLane {
 		const isWanted = (): boolean => signal?.aborted !== true && isCallWanted();
 		const enter = (start: QueuedRequest['start'], reject: QueuedRequest['reject']): void => {
 			if (this.run.closed !== undefined) return reject(this.run.closed.reason);
-			this.queue.push({ start, reject, isWanted, until, place: this.run.takePlace() });
+			this.queue.push({ start, reject, isWanted, until, place: (this.run.places += 1) });
 			this.rate.enter(this);
 			this.rate.startNext(this.run.clock.now());
 		};
@@ -122,7 +123,7 @@ export class Lane implements WaitingLane {
 			}
 			const request = begin();
 			this.own.count(request.startedAt);
-			this.run.takeRoom();
+			this.run.inFlight += 1;
 			next.start(request);
 			break;
 		}
@@ -130,14 +131,8 @@ export class Lane implements WaitingLane {
 	}
 }
 
-interface RateLimiterOptions {
-	/** The maximum number of requests in flight. */
-	concurrency: number;
-	/**
-	 * The maximum number of requests per second; if undefined, the rate is that which the gateway
-	 * accepts.
-	 */
-	requestsPerSecond?: number;
+/** Without a number of requests per second, the rate is that which the gateway accepts. */
+interface RateLimiterOptions extends Pick<RunLimits, 'concurrency' | 'requestsPerSecond'> {
 	clock: Clock;
 	/** The rate of the requests that are counted as this; by default one of this run alone. */
 	rateOf?: (countedAs: string) => SharedRate;
@@ -173,10 +168,10 @@ export class RateLimiter {
 	private readonly own: OwnRate;
 
 	/** The number of requests so far. */
-	private places = 0;
+	places = 0;
 
 	/** The number of requests in flight. */
-	private inFlight = 0;
+	inFlight = 0;
 
 	constructor(private readonly options: RateLimiterOptions) {
 		this.clock = options.clock;
@@ -205,18 +200,8 @@ export class RateLimiter {
 		return new Lane(this, rateOf(countedAs), this.own);
 	}
 
-	/** The place of a further request among all of the run. */
-	takePlace(): number {
-		this.places += 1;
-		return this.places;
-	}
-
 	hasRoom(): boolean {
 		return this.inFlight < this.options.concurrency;
-	}
-
-	takeRoom(): void {
-		this.inFlight += 1;
 	}
 
 	/** Makes room for the next request. */

@@ -57,33 +57,26 @@ type ErrorCode =
 	/** The gateway has no such list of models: it responds, but not with models. */
 	| 'noList';
 
-interface Findings {
-	charged?: Charged;
-	code?: ErrorCode;
-}
-
 /** An error of the gateway or the connection. The nodes convert it into an error of n8n. */
 export class GatewayError extends Error {
 	override name = 'GatewayError';
 
-	/** Whether the request was charged that the error is about: by its status, or more. */
+	/** Whether the request was charged that the error is about: by its code, or its status. */
 	readonly charged: Charged;
-
-	readonly code?: ErrorCode;
 
 	constructor(
 		readonly problem: Problem,
-		{ charged = 'no', code }: Findings = {},
+		readonly code?: ErrorCode,
 	) {
 		super(problem.message);
-		this.charged = mostCharged([charged, chargeOfStatus(problem.status)]);
-		this.code = code;
+		const byCode = code === 'outcomeUnknown' ? 'maybe' : 'no';
+		this.charged = mostCharged([byCode, chargeOfStatus(problem.status)]);
 	}
 }
 
 /** The error of a paid request whose response is missing or unusable: it may have been charged. */
 export const unknownOutcome = (problem: Problem): GatewayError =>
-	new GatewayError(problem, { charged: 'maybe', code: 'outcomeUnknown' });
+	new GatewayError(problem, 'outcomeUnknown');
 
 /** Whether an error is one with this code. */
 export const hasCode = (error: unknown, ...codes: ErrorCode[]): boolean =>
@@ -91,4 +84,4 @@ export const hasCode = (error: unknown, ...codes: ErrorCode[]): boolean =>
 
 /** The same error with more details, for example its task. */
 export const withDetails = (error: GatewayError, details: Partial<Problem>): GatewayError =>
-	new GatewayError({ ...error.problem, ...details }, error);
+	new GatewayError({ ...error.problem, ...details }, error.code);

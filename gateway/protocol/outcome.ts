@@ -58,8 +58,8 @@ export function isOverloaded(outcome: Outcome, call?: Call): boolean {
 	return isJsonObject(error) && error.type === 'overloaded_error' && !hasContent;
 }
 
-/** Redirects after which a client gets the result of its POST by a GET. */
-const TO_RESULT = [301, 302, 303];
+/** Redirects after which a client sends a GET: for the result, if it was a POST. */
+export const AS_GET = [301, 302, 303];
 
 /**
  * The same outcome; an accepted task that has no body but an address in `Location` gets an empty
@@ -69,7 +69,7 @@ export function withLocationOnly(outcome: Outcome, call?: Call): Outcome {
 	if (outcome.kind === 'fault') return outcome;
 	const { location, ...headers } = outcome.headers;
 	const isBare = !isJsonObject(outcome.json) && call !== 'message';
-	if (isBare && TO_RESULT.includes(outcome.httpCode) && leadsToImage(location)) {
+	if (isBare && AS_GET.includes(outcome.httpCode) && leadsToImage(location)) {
 		const url = parseUrl(location ?? '', outcome.url)?.href ?? location;
 		return { ...outcome, headers, httpCode: 200, json: { data: [{ url }] } };
 	}

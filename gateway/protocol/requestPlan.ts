@@ -66,7 +66,7 @@ export type FreePlan = RequestPlan & { method: 'GET'; paid: false };
 
 /** The parts of a multipart form in the order of sending: fields, then files. */
 export interface FormBody {
-	fields: Array<[name: string, value: string]>;
+	fields: Array<readonly [name: string, value: string]>;
 	files: FormFile[];
 }
 
@@ -202,10 +202,7 @@ const USUAL_STYLE: ImageStyle = { imageApi: 'form', imageFieldName: IMAGE_FIELD 
 export function asStream<Plan extends RequestPlan>(plan: Plan): Plan {
 	const asked = { stream: true, partial_images: 0 };
 	const { body, form } = plan;
-	const texts = Object.entries(asked).map(([name, value]): [string, string] => [
-		name,
-		String(value),
-	]);
+	const texts = Object.entries(asked).map(([name, value]) => [name, String(value)] as const);
 	return {
 		...plan,
 		headers: { ...plan.headers, Accept: 'text/event-stream, application/json' },

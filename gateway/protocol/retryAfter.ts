@@ -40,10 +40,9 @@ function pauseInWords(body: string): number | undefined {
 	const parts = [...time.matchAll(PART)];
 	if (parts.length === 0) return undefined;
 	const unitMs = (unit = ''): number => UNIT_MS[unit.toLowerCase()] ?? 0;
-	return within(parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs(unit), 0));
+	const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs(unit), 0);
+	return ms <= A_MONTH_MS ? ms : undefined;
 }
-
-const within = (ms: number): number | undefined => (ms <= A_MONTH_MS ? ms : undefined);
 
 /** In characters: no date is longer. */
 const LONGEST_RETRY_AFTER = 64;

@@ -63,7 +63,7 @@ function foundIn(body: unknown): Found[] {
 		} else if (isJsonObject(value)) {
 			for (const [field, inner] of Object.entries(value)) {
 				const words = inWords(field);
-				const isOther = typeof inner === 'object' && isAboutOther(words);
+				const isOther = typeof inner === 'object' && NO_RESULT.test(words);
 				const isOfTask = words === 'urls' && isJsonObject(inner);
 				if (!isOther && !isOfTask) search(inner, words, `${place}.${words}`, depth + 1);
 			}
@@ -72,9 +72,6 @@ function foundIn(body: unknown): Found[] {
 	search(body, '', '', 0);
 	return [...found.values()];
 }
-
-/** Whether the name of an object or a list says that it isn't about the result. */
-const isAboutOther = (name: string): boolean => NO_RESULT.test(inWords(name));
 
 const isImageName = (name: string, value: string): boolean =>
 	!NO_IMAGE.test(name) &&

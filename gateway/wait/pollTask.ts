@@ -309,7 +309,7 @@ function noSuchTask(
 		taskId,
 		taskType,
 	};
-	return new GatewayError(problem, { code: 'taskLost' });
+	return new GatewayError(problem, 'taskLost');
 }
 
 /**

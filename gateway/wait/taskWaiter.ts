@@ -34,26 +34,15 @@ export interface HowToWait {
 	signal?: AbortSignal;
 }
 
-/** A task that has finished with images. */
-interface FinishedTask<W extends Wait> {
-	kind: 'finished';
-	wait: W;
-	state: TaskState;
-}
-
-/** A task that is still open. */
-interface OpenTask<W extends Wait> {
-	kind: 'open';
-	/** The wait with the task's last status, to be continued. */
-	wait: W;
-	/** Whether a poll got a response about the task; if not, other requests took all the time. */
-	polled: boolean;
-	/** The error at the deadline; undefined before it. */
-	error?: GatewayError;
-}
-
 /** How a wait ended, for now. */
-export type TaskEnd<W extends Wait> = FinishedTask<W> | OpenTask<W>;
+export type TaskEnd<W extends Wait> =
+	/** The task has finished with images. */
+	| { kind: 'finished'; wait: W; state: TaskState }
+	/**
+	 * The task is still open. `wait` has its last status, to be continued; `polled`: whether a poll got a
+	 * response about it; if not, other requests took all the time. There is an error at the deadline only.
+	 */
+	| { kind: 'open'; wait: W; polled: boolean; error?: GatewayError };
 
 /** How often a person who watches is told that status checks fail. */
 const TOLD_EVERY_MS = 10_000;

@@ -9,7 +9,7 @@ interface FilePart {
 	stream: FormFile['open'];
 }
 
-type Part = [name: string, value: string | FilePart];
+type Part = readonly [name: string, value: string | FilePart];
 
 /**
  * A form that n8n's HTTP helper streams with a Content-Length, for one attempt. It has the methods
@@ -71,12 +71,8 @@ async function openAll(files: FormFile[]): Promise<{ ready: OpenFile[]; close: (
 	throw new InvalidBodyError();
 }
 
-type Piece = string | OpenBase64;
-
-interface OpenBase64 {
-	size: number;
-	bytes: OpenFile['bytes'];
-}
+/** A text, or bytes that become Base64. */
+type Piece = string | { size: number; bytes: OpenFile['bytes'] };
 
 /**
  * JSON that n8n's HTTP helper streams with a Content-Length, for one attempt. It has the members of

@@ -1,11 +1,10 @@
 import { isBelow } from '../protocol/url';
-import { leadsToResult, type HttpResponse } from '../protocol/outcome';
+import { AS_GET, leadsToResult, type HttpResponse } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { parseUrl } from '../../util/parseUrl';
 
-/** Redirects that repeat the same request, and those after which a client sends a GET. */
+/** Redirects that repeat the same request. */
 const SAME_REQUEST = [307, 308];
-const AS_GET = [301, 302, 303];
 
 /**
  * The address of a redirect that may be followed; undefined otherwise. A download may go to any web

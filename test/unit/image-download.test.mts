@@ -28,7 +28,7 @@ async function download(
 			limits: { maxResponseBytes: maxMb * MB, timeoutMs },
 		},
 	);
-	const image = { url: 'https://files.example/1.png', isInput, name: { fallback: 'image' } };
+	const image = { url: 'https://files.example/1.png', isInput };
 	const stored = gateway.download(image, async (content, fileName, mimeType) => {
 		const bytes = Buffer.isBuffer(content) ? content : await buffer(content as Readable);
 		return { content: bytes, fileName, mimeType };

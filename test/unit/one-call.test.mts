@@ -101,7 +101,7 @@ test('the wait for a task ends, and another wait for it goes on', async () => {
 test.each(['getStatus', 'download'] as const)('%s ends while it is sent', async (name) => {
 	const { gateway, sent } = open(silent);
 	const { signal, abort } = controls();
-	const image = { url: 'https://images.example/1.png', name: { fallback: 'a' }, signal };
+	const image = { url: 'https://images.example/1.png', signal };
 	const call =
 		name === 'getStatus'
 			? gateway.getStatus(TASK, { signal })

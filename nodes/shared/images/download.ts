@@ -12,7 +12,7 @@ import type { Run } from '../run/runContext';
  * @throws GatewayError also for the other items, if it fails
  */
 export async function downloadSource(run: Run, url: string): Promise<IBinaryData> {
-	const image = { url, name: { fallback: 'image' }, isInput: true };
+	const image = { url, isInput: true };
 	const download = run.sources.get(url) ?? storeImage(run, image);
 	run.sources.set(url, download);
 	return await download;
@@ -52,7 +52,7 @@ async function storeInline(
 		});
 	}
 	const mimeType = imageTypeOf(bytes, given) ?? 'application/octet-stream';
-	const fileName = imageFileName('', mimeType, name.fallback, name.chosen, name.end);
+	const fileName = imageFileName('', mimeType, name);
 	try {
 		return await helpers.prepareBinaryData(bytes, fileName, mimeType);
 	} catch (error) {

@@ -247,8 +247,7 @@ function fileGetter(
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;
 		const { url } = image;
-		const fallback = `image-${index}`;
-		const name = chosen === '' ? defaultName(facts, url, index) : { fallback, chosen };
+		const name = chosen === '' ? defaultName(facts, url, index) : { stem: chosen };
 		return await storeImage(run, { url, name, item: outputSettings.itemIndex });
 	};
 }
@@ -266,7 +265,7 @@ function defaultName(facts: ImageFacts, url: string, index: number): ImageSource
 	// A generation and an edit may have the same ID.
 	const source = taskId === undefined ? url : [taskType, taskId, index];
 	const end = digestOf(source).slice(0, DIGITS_OF_END);
-	return { fallback: `image-${index}`, chosen: defaultFileStem(facts), end };
+	return { stem: defaultFileStem(facts), end };
 }
 
 /**
@@ -284,7 +283,7 @@ export function withOutputSettings(
 		if (isFailed(item)) return item;
 		const [file] = Object.values(item.binary ?? {});
 		const fileName =
-			chosen === '' ? file?.fileName : imageFileName('', file?.mimeType ?? '', '', chosen);
+			chosen === '' ? file?.fileName : imageFileName('', file?.mimeType ?? '', { stem: chosen });
 		return {
 			json: deepCopy(item.json),
 			...(file && { binary: { [binaryPropertyName]: { ...file, fileName } } }),

@@ -199,6 +199,6 @@ export function withPayment(error: unknown, paid: Payment): GatewayError {
 			taskType,
 			description: [problem.description, payment].filter((text) => text !== '').join('\n'),
 		},
-		isUnknown ? { charged: 'maybe', code: 'outcomeUnknown' } : {},
+		isUnknown ? 'outcomeUnknown' : undefined,
 	);
 }

@@ -74,7 +74,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 	reuse(itemIndex: number, { result }: Payment): R {
 		this.stateOf(itemIndex).isReused = true;
 		if (result.kind !== 'unknown') return result as R;
-		throw new GatewayError(result.problem, { charged: 'maybe', code: 'outcomeUnknown' });
+		throw new GatewayError(result.problem, 'outcomeUnknown');
 	}
 
 	/** Records what has become of the payment of an item. */

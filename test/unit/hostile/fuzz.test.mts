@@ -245,9 +245,8 @@ check(
 			fc.webUrl(),
 		),
 		text,
-		text,
-		(url, mimeType, fallback) => {
-			const name = imageFileName(url, mimeType, fallback);
+		(url, mimeType) => {
+			const name = imageFileName(url, mimeType);
 			expect(name).toMatch(/^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}._ -]*\.[a-z0-9]{2,8}$/u);
 			expect(name).not.toContain('..');
 			expect(Array.from(name).length).toBeLessThanOrEqual(90);

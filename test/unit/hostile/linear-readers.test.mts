@@ -169,7 +169,7 @@ const OTHERS: Record<string, Shape[]> = {
 	gatewayMessage: ['', '<svg', '"', '{"a":'].map((at) => (text) => [response(400, at + text)]),
 	hasBytes: [(text) => [{ data: text, mimeType: text, resource: { blob: text } }]],
 	hintsOf: [(text) => [{ model: text, messages: turnOf(text), thinking: { type: text } }]],
-	imageFileName: [(text) => [text, 'image/png', text], (text) => [`http://h/${text}`, text, text]],
+	imageFileName: [(text) => [text, 'image/png'], (text) => [`http://h/${text}`, text]],
 	imageTypeOf: [...BYTES, (text) => [bytesOf(`<svg${text}`)]],
 	imagesAnywhere: [
 		(text) => [

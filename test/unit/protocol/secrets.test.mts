@@ -69,7 +69,7 @@ describe('the client, whose gateway quotes the key everywhere', () => {
 			gateway.wait(task, 1),
 			gateway.getStatus(task),
 			gateway.models.readOnce('names'),
-			gateway.download({ url: URL_OF_IMAGE, name: { fallback: 'a' } }, async () => ({})),
+			gateway.download({ url: URL_OF_IMAGE }, async () => ({})),
 		]) {
 			await step.catch((error: GatewayError) => left.push(error.stack, error.problem));
 		}
