@@ -111,12 +111,9 @@ const listsModels = (outcome: Outcome): boolean =>
  * Whether a response to the probe says too little, because not every gateway knows the path. Only
  * that of a task, a redirect and a temporary error say enough.
  */
-function leavesOpen(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault') return false;
-	const { httpCode } = outcome;
-	if (httpCode < 300) return true;
-	return httpCode >= 400 && httpCode < 500 && httpCode !== 429;
-}
+const leavesOpen = ({ kind, httpCode = 0 }: Outcome): boolean =>
+	kind === 'response' &&
+	(httpCode < 300 || (httpCode >= 400 && httpCode < 500 && httpCode !== 429));
 
 const isTaskOrError = (outcome: Outcome): boolean =>
 	isGood(outcome) && (isJsonObject(outcome.json.error) || 'status' in outcome.json);

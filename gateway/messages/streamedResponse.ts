@@ -31,10 +31,6 @@ export async function readStreamedResponse(
 		}
 	};
 	const stream = new MessageStream();
-	const show = (text: string): void => {
-		if (text !== '') onText?.(text);
-		if (text !== '') chunks.push(Buffer.from(text));
-	};
 	try {
 		for await (const event of readServerEvents(bytes())) {
 			if (!isStream) chunks.length = 0;
@@ -44,7 +40,10 @@ export async function readStreamedResponse(
 			if (chunks.length === 0 && stream.id !== undefined) {
 				chunks.push(Buffer.from(`${stream.id}\n`));
 			}
-			show(text);
+			if (text !== '') {
+				onText?.(text);
+				chunks.push(Buffer.from(text));
+			}
 			// Ending the loop closes the connection, which some gateways keep open.
 			if (stream.done) break;
 		}

@@ -105,11 +105,14 @@ export class Client {
 			refusal = isSent ? undefined : this.refusals.shared;
 			return refusal === undefined;
 		};
-		const sent = await this.requestWithRetries(plan, noted, isWanted).catch((error: unknown) => {
-			if (!(error instanceof CanceledInQueue) || refusal === undefined) throw error as Error;
-			return { outcome: refusal, attempts: 0 };
-		});
-		return responseOf(plan, sent);
+		const { outcome, attempts } = await this.requestWithRetries(plan, noted, isWanted).catch(
+			(error: unknown) => {
+				if (!(error instanceof CanceledInQueue) || refusal === undefined) throw error as Error;
+				return { outcome: refusal, attempts: 0 };
+			},
+		);
+		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
+		throw errorFor(plan, outcome, attempts);
 	}
 
 	private async requestWithRetries(
@@ -172,15 +175,11 @@ export class Client {
 	}
 
 	private laneOf(plan: RequestPlan): Lane {
-		const { limiter } = this.options;
-		const isForeign = plan.call === 'download' && !this.isAtGateway(plan.path);
-		return isForeign ? limiter.foreign : limiter.laneOf(plan);
-	}
-
-	private isAtGateway(address: string): boolean {
-		const { gatewayUrl = '' } = this.options;
+		const { limiter, gatewayUrl = '' } = this.options;
+		if (plan.call !== 'download') return limiter.laneOf(plan);
 		const host = parseUrl(gatewayUrl)?.host;
-		return host !== undefined && parseUrl(address)?.host === host;
+		const isAtGateway = host !== undefined && parseUrl(plan.path)?.host === host;
+		return isAtGateway ? limiter.laneOf(plan) : limiter.foreign;
 	}
 
 	private isTooLong(pauseMs: number, until: number): boolean {
@@ -210,10 +209,4 @@ export class Client {
 		// A pause that is too long to be waited for is that of this request alone.
 		if (!this.isTooLong(pauseMs, until)) rate.refused(started, pauseMs, clock);
 	}
-}
-
-/** The good response of a paid plan. @throws GatewayError if there is none */
-function responseOf(plan: PaidPlan, { outcome, attempts }: Sent): GoodResponse {
-	if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
-	throw errorFor(plan, outcome, attempts);
 }

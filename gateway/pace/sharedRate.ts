@@ -148,13 +148,9 @@ export class SharedRate {
 		const now = clock.now();
 		this.retryAfterEndsAt = Math.max(this.retryAfterEndsAt, now + retryAfterMs);
 		this.pauseUntil(this.retryAfterEndsAt);
-		this.pauseFor(request, now, clock.random());
-	}
-
-	/** Pauses after a refusal, unless it's sporadic or of a request sent before the last pause. */
-	private pauseFor(request: StartedRequest, now: number, random: number): void {
 		const { startedAt, sentRate, secondBeganAt } = request;
 		this.refusedStarts.push(startedAt);
+		// One that was sent before the last pause says nothing new.
 		if (startedAt < this.lastPauseAt) return;
 		this.refusedStarts = this.refusedStarts.filter((at) => at > startedAt - 1000);
 		const accepted = this.acceptedUpTo(request);
@@ -166,7 +162,7 @@ export class SharedRate {
 		// A gateway that counts requests per second accepts more once the first of them is a second
 		// old.
 		this.pauseUntil(secondBeganAt + 1000);
-		this.pauseUntil(now + pause * (0.75 + random / 2));
+		this.pauseUntil(now + pause * (0.75 + clock.random() / 2));
 	}
 
 	/** The number of accepted requests in the second up to this one, as far as is known. */

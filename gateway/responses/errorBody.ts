@@ -18,20 +18,15 @@ export function errorIn(body: JsonObject): string | undefined {
 	return isErrorCode(body.code) ? [numberOf(body.code), reason].join(' ').trim() : reason;
 }
 
-/** Whether a response is an error in the gateway's own form (docs/protocol.md, "Errors"). */
+/**
+ * Whether a response is an error in the gateway's own form (docs/protocol.md, "Errors"). A server in front
+ * of a gateway also responds with 404 during a deployment, with a page or document of its own, which says
+ * nothing about a task.
+ */
 export function isGatewayError(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') return false;
 	const error = isJsonObject(outcome.json) ? outcome.json.error : undefined;
 	return isJsonObject(error) && nonEmptyString(error.message) !== undefined;
-}
-
-/**
- * Whether a response is the gateway's own 404 for an unknown task (docs/protocol.md, "Errors"). A
- * server in front of a gateway also responds with 404 during a deployment, with a page or document
- * of its own, which says nothing about the task.
- */
-export function isUnknownTask(outcome: Outcome): boolean {
-	return outcome.kind === 'response' && outcome.httpCode === 404 && isGatewayError(outcome);
 }
 
 /**

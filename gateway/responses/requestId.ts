@@ -18,13 +18,11 @@ const LONGEST = 128;
 export const readRequestId = (headers: Record<string, unknown> = {}): string | undefined =>
 	firstOf(
 		HEADERS.map((name) => headers[name]),
-		idIn,
+		(value) => {
+			const id = nonEmptyString(value)?.trim().slice(0, LONGEST);
+			return nonEmptyString(id?.replace(/[^\x21-\x7e].*$/s, ''));
+		},
 	);
-
-function idIn(value: unknown): string | undefined {
-	const id = nonEmptyString(value)?.trim().slice(0, LONGEST);
-	return nonEmptyString(id?.replace(/[^\x21-\x7e].*$/s, ''));
-}
 
 /** The number as the end of a text; empty where there is none. */
 export const withRequestId = (text: string, requestId?: string): string =>

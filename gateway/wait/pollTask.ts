@@ -7,7 +7,7 @@ import { errorFor } from '../errors/errorMessages';
 import { lostTaskError, taskError } from '../errors/taskErrors';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
 import { isRateLimited, isTransient } from '../pace/retryPolicy';
-import { isGatewayError, isUnknownTask, reasonIn } from '../responses/errorBody';
+import { isGatewayError, reasonIn } from '../responses/errorBody';
 import { isGood, type Outcome } from '../protocol/outcome';
 import { requestedPauseMs } from '../protocol/retryAfter';
 import { planGet, type FreePlan } from '../protocol/requestPlan';
@@ -208,7 +208,9 @@ function triesNext({ where }: TaskQuery, outcome: Outcome): boolean {
 const isPage = (outcome: Outcome): boolean => outcome.kind === 'response' && outcome.httpCode < 300;
 
 function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: string): PollResult {
-	const foreign = missed.find(({ where, outcome }) => where === 'usual' && !isUnknownTask(outcome));
+	const foreign = missed.find(
+		({ where, outcome }) => where === 'usual' && !isGatewayError(outcome),
+	);
 	const error =
 		foreign === undefined
 			? noSuchTask(task, missed, home)

@@ -12,9 +12,10 @@ const LONGEST_URL = 300;
  */
 export function attemptLine({ plan, url, outcome, durationMs }: Attempt): string {
 	const { call, method, item } = plan;
+	const requestId = readRequestId(outcome?.headers);
 	const parts = [
 		`${call}, ${method} ${url.slice(0, LONGEST_URL)}: ${endOf(outcome)} after ${durationMs} ms`,
-		requestIdOf(outcome),
+		requestId === undefined ? '' : `request ID ${requestId}`,
 		item === undefined ? '' : `item ${item}`,
 	];
 	return oneLine(parts.filter((part) => part !== '').join(', '));
@@ -24,9 +25,4 @@ function endOf(outcome?: Outcome): string {
 	if (outcome === undefined) return 'stopped';
 	if (outcome.kind === 'response') return String(outcome.httpCode);
 	return [outcome.fault, outcome.detail, outcome.httpCode].filter(Boolean).join(' ');
-}
-
-function requestIdOf(outcome?: Outcome): string {
-	const id = outcome?.headers && readRequestId(outcome.headers);
-	return id === undefined ? '' : `request ID ${id}`;
 }

@@ -1,9 +1,4 @@
-import {
-	errorIn,
-	isGatewayError,
-	isUnknownTask,
-	needsHttps,
-} from '../../../gateway/responses/errorBody.js';
+import { errorIn, isGatewayError, needsHttps } from '../../../gateway/responses/errorBody.js';
 import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 
 const response = (httpCode: number, json?: unknown, text = ''): HttpResponse => ({
@@ -24,16 +19,11 @@ test.each<[unknown, boolean]>([
 	[[unknownTask], false],
 ])('%j is an error in the form of the gateway: %j', (json, is) => {
 	expect(isGatewayError(response(404, json))).toBe(is);
-	expect(isUnknownTask(response(404, json))).toBe(is);
-	expect(isUnknownTask(response(400, json))).toBe(false);
 });
 
 test('a network fault is no error of the gateway, and says nothing about a task', () => {
 	expect(isGatewayError(fault)).toBe(false);
 	expect(isGatewayError({ ...(fault as object), json: unknownTask } as never)).toBe(false);
-	expect(isUnknownTask({ ...(fault as object), httpCode: 404, json: unknownTask } as never)).toBe(
-		false,
-	);
 });
 
 test.each<[object, string | undefined]>([
