@@ -263,8 +263,7 @@ export class Gateway<Key = undefined> {
 	/** Downloads an image from any host, without the key. @throws GatewayError with its address */
 	async download<T extends object>(image: ImageSource, store: StoreImage<T>): Promise<T> {
 		const { account, client, limits } = this;
-		const createSendOnce = this.createSendOnce.bind(this);
-		const context = { account, client, limits, createSendOnce };
+		const context = { account, client, limits, createSendOnce: this.createSendOnce.bind(this) };
 		return await this.erased(downloadImage(context, image, store));
 	}
 

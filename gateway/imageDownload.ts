@@ -79,8 +79,12 @@ export async function downloadImage<T extends object>(
 		});
 	}
 	const plan = { ...planDownload(address, isInput), item: image.item, signal: image.signal };
-	const sendOnce = createDownloader(context, { ...image, url: address }, store);
-	const { outcome, attempts } = await context.client.request(plan, sendOnce);
+	const { timeoutMs, maxResponseBytes: maxBytes = LARGEST_IMAGE_BYTES } = context.limits;
+	const sendOnce = context.createSendOnce(
+		async (response) => await readImage(response, { ...image, url: address }, { store, maxBytes }),
+	);
+	const attempt = attemptOf(sendOnce, timeoutMs, isInput);
+	const { outcome, attempts } = await context.client.request(plan, attempt);
 	if (isGood(outcome)) return outcome.json as T;
 	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;
 	const rest = isInput
@@ -89,7 +93,7 @@ export async function downloadImage<T extends object>(
 	const [advice, settings] = (outcome.kind === 'fault' && ADVICE[outcome.fault]) || [''];
 	const tried = afterTries(attempts);
 	throw new GatewayError({
-		message: `The image couldn't be downloaded: ${whatHappened(outcome, largestOf(context))}${tried}`,
+		message: `The image couldn't be downloaded: ${whatHappened(outcome, maxBytes)}${tried}`,
 		description: `${advice}${rest}`,
 		settings,
 		httpCode: outcome.kind === 'response' ? outcome.httpCode : undefined,
@@ -97,10 +101,6 @@ export async function downloadImage<T extends object>(
 		url: isInput ? undefined : shown,
 	});
 }
-
-/** The largest image to download, in bytes. */
-const largestOf = ({ limits }: Pick<DownloadContext, 'limits'>): number =>
-	limits.maxResponseBytes ?? LARGEST_IMAGE_BYTES;
 
 /** The longest address in an error, in characters: signed addresses are shorter. */
 const LONGEST_SHOWN = 4000;
@@ -136,17 +136,9 @@ const ADVICE: Partial<Record<Fault, [advice: string, settings: Setting[]]>> = {
 	timeout: ['Increase the timeout. ', ['timeout']],
 };
 
-function createDownloader<T extends object>(
-	{ limits, createSendOnce }: DownloadContext,
-	image: ImageSource,
-	store: StoreImage<T>,
-): SendOnce {
-	const maxBytes = largestOf({ limits });
-	const sendOnce = createSendOnce(
-		async (response) => await readImage(response, image, { store, maxBytes }),
-	);
-	const { isInput = false } = image;
-	const longestMs = isInput ? Math.min(limits.timeoutMs, LONGEST_SOURCE_MS) : limits.timeoutMs;
+/** An attempt to download, in which what another one wouldn't change is a fault. */
+function attemptOf(sendOnce: SendOnce, usualMs: number, isInput: boolean): SendOnce {
+	const longestMs = isInput ? Math.min(usualMs, LONGEST_SOURCE_MS) : usualMs;
 	return async (plan, timeoutMs = longestMs) => {
 		const outcome = await sendOnce(plan, timeoutMs);
 		// A finished image may be there a moment later in place of a text, but not of a film or an archive.

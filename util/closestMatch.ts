@@ -24,10 +24,10 @@ function isOneSlip(one: string, other: string): boolean {
 	while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end += 1;
 	const [left, right] = [one, other].map((name) => name.slice(start, name.length - end));
 	if (left === undefined || right === undefined) return false;
-	return Math.max(left.length, right.length) < 2 || (left.length === 2 && swapped(left) === right);
+	return (
+		Math.max(left.length, right.length) < 2 || (left.length === 2 && left[1]! + left[0]! === right)
+	);
 }
-
-const swapped = (pair: string): string => [...pair].reverse().join('');
 
 /**
  * The names that a mistyped one may mean, as a question; empty without any. Those with one slip come

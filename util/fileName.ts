@@ -1,12 +1,5 @@
 import { trimBy } from './text';
 
-/** What an image that nobody has named is named by. */
-interface NameFacts {
-	prompt?: string;
-	model?: string;
-	taskId?: string;
-}
-
 /** In characters: longer texts are cut first. */
 const LONGEST_TEXT = 1000;
 const LONGEST_PROMPT = 200;
@@ -30,7 +23,11 @@ const IMAGE_EXTENSION = /\.(png|jpe?g|gif|webp|avif|heic|heif|bmp|tiff?|svg)[ .-
  * The name of an image that nobody has named, without extension: the first words of its prompt, else
  * its model and its task. Empty if neither is known.
  */
-export function defaultFileStem({ prompt = '', model = '', taskId = '' }: NameFacts): string {
+export function defaultFileStem({
+	prompt = '',
+	model = '',
+	taskId = '',
+}: Partial<Record<'prompt' | 'model' | 'taskId', string>>): string {
 	const ids = [model, taskId].map(safeFileStem).filter((part) => part !== '');
 	return portableStem(firstWords(prompt).toLowerCase()) || portableStem(ids.join('-'));
 }

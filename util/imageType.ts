@@ -51,9 +51,6 @@ const NO_IMAGE = [
 /** Films and sounds whose name comes later. */
 const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
 
-const isNoImage = (start: string): boolean =>
-	NO_IMAGE.some((bytes) => start.startsWith(bytes)) || NO_IMAGE_LATER.test(start);
-
 /** The type of a drawing, which is text. */
 export const SVG = 'image/svg+xml';
 
@@ -79,7 +76,8 @@ export function imageTypeOf(bytes: Uint8Array, claimed?: string): string | undef
 	const start = bytes.subarray(0, FIRST_BYTES);
 	const text = Buffer.from(start).toString('latin1');
 	const type = safeMimeType(claimed)?.toLowerCase();
-	if (isText(start) || isNoImage(text)) return undefined;
+	if (isText(start) || NO_IMAGE_LATER.test(text)) return undefined;
+	if (NO_IMAGE.some((first) => text.startsWith(first))) return undefined;
 	return type?.startsWith('image/') === true ? type : undefined;
 }
 

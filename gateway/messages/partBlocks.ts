@@ -56,7 +56,7 @@ export function contentBlocks(part: unknown): JsonObject[] {
 	const kind = isJsonObject(part) ? part.type : typeof part;
 	const read = KINDS.get(kind);
 	if (read === undefined || !isJsonObject(part))
-		throw notSent(`a part of the kind "${nameOf(kind)}"`);
+		throw notSent(`a part of the kind "${quote(String(kind))}"`);
 	return read(part);
 }
 
@@ -135,8 +135,6 @@ function fileOfBytes(base64: string, claimed: string, name = ''): JsonObject {
 
 const isBase64 = (text: unknown): boolean =>
 	nonEmptyString(text) !== undefined && !/[^\w+/=\r\n-]/.test(String(text));
-
-const nameOf = (kind: unknown): string => quote(String(kind));
 
 const notSent = (what: string): GatewayError =>
 	new GatewayError({

@@ -76,8 +76,7 @@ export class Lane implements WaitingLane {
 		const enter = (start: QueuedRequest['start'], reject: QueuedRequest['reject']): void => {
 			if (this.run.closed !== undefined) return reject(this.run.closed.reason);
 			this.queue.push({ start, reject, isWanted, until, place: (this.run.places += 1) });
-			this.rate.enter(this);
-			this.rate.startNext(this.run.clock.now());
+			this.rate.enter(this, this.run.clock.now());
 		};
 		const request = await new Promise(orEnded(signal, enter));
 		try {

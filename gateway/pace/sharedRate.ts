@@ -116,8 +116,9 @@ export class SharedRate {
 	}
 
 	/** Adds a run to those that wait for their turns. */
-	enter(lane: WaitingLane): void {
+	enter(lane: WaitingLane, now: number): void {
 		this.waiting.add(lane);
+		this.startNext(now);
 	}
 
 	/** Removes a run that has ended. The others go on. */

@@ -12,10 +12,10 @@ export function rounded(amount: number): number {
 }
 
 /** The bill of a task: what is said of its end counts, or else what its submit said. */
-export const laterBill = (later: Bill, first: Bill): Bill =>
-	later.cost === undefined
-		? { cost: first.cost, costCurrency: first.costCurrency }
-		: { cost: later.cost, costCurrency: later.costCurrency };
+export function laterBill(later: Bill, first: Bill): Bill {
+	const { cost, costCurrency } = later.cost === undefined ? first : later;
+	return { cost, costCurrency };
+}
 
 /** An amount for people, with its currency where one is known. */
 export const inItsUnit = (cost: number, currency?: string): string =>

@@ -15,7 +15,7 @@ export interface Credential {
 	/** The key without what copying adds to it. */
 	key: string;
 	/** How the message endpoint gets the key. */
-	messageAuth: MessageAuth;
+	messageAuth: (typeof CHOICES.messageAuth)[number];
 	/** The version header of the message endpoint. */
 	version: Header;
 	/** The additional headers, without empty rows. */
@@ -47,7 +47,6 @@ export const IMAGE_LISTS: Partial<Record<ImageApi, string>> = {
 };
 
 type ChoiceField = keyof typeof CHOICES;
-type MessageAuth = (typeof CHOICES.messageAuth)[number];
 
 /** The ways to request asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
 export type AsyncFlag = (typeof CHOICES.asyncFlag)[number];

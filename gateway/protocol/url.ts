@@ -52,17 +52,13 @@ export function readApiAddress(address: unknown): ApiAddress | undefined {
 	const isPasted = ofEndpoint !== '' || hasVersion;
 	const root = isPasted ? entered.slice(0, entered.length - endpoint.length) : entered;
 	const own = isPasted ? root : root.replace(/\/v1$/, '');
+	// That of a pasted request.
+	url.searchParams.delete('async');
 	return {
 		url: url.origin + withoutTrailingSlashes(own),
 		version: hasVersion ? '' : '/v1',
-		// The query of a pasted request.
-		query: withoutAsync(url.searchParams),
+		query: url.searchParams.toString(),
 	};
-}
-
-function withoutAsync(query: URLSearchParams): string {
-	query.delete('async');
-	return query.toString();
 }
 
 function withoutTrailingSlashes(path: string): string {
