@@ -114,7 +114,7 @@ type ListName = 'media' | 'names' | 'any';
 
 /** The lists of a gateway's models, as a run requests them. */
 export class ModelLists {
-	/** Requests the single models of a cut list, all by one deadline. */
+	/** Requests what a list doesn't have of single models, all by one deadline. */
 	private single?: RequestList;
 
 	constructor(private readonly context: ListContext) {}
@@ -155,7 +155,7 @@ export class ModelLists {
 	/**
 	 * Adds the price of a model that has it at an address of its own, which must be the gateway's.
 	 *
-	 * @param isNeeded whether it is worth several attempts; otherwise there is one, as of `readOnce`
+	 * @param isNeeded whether it is worth several attempts; otherwise there is one, as of `readModelOnce`
 	 * @returns the same record if there is no price, or none that can be read
 	 */
 	async withPrice(record: ModelRecord, isNeeded = false): Promise<ModelRecord> {
@@ -164,7 +164,8 @@ export class ModelLists {
 		if (path === undefined) return record;
 		const plan = planGet('listing', path);
 		try {
-			const request = isNeeded ? this.withRetries : this.inOneAttempt(QUICK_TIMEOUT_MS);
+			this.single ??= this.inOneAttempt(QUICK_TIMEOUT_MS);
+			const request = isNeeded ? this.withRetries : this.single;
 			return { ...record, billing: readImagePrice((await request(plan)).json) };
 		} catch (error) {
 			if (error instanceof GatewayError) return record;
