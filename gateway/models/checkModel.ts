@@ -70,7 +70,11 @@ const exactly = (count: ImageCount): number | undefined =>
 	'images' in count && !count.isLimit ? count.images : undefined;
 
 /** The estimated cost of a request for a listed model. */
-function estimateOf({ billing }: ModelRecord, count: ImageCount, taskType: TaskType): Estimate {
+function estimateOf(
+	{ billing, noPrice = NO_PRICE }: ModelRecord,
+	count: ImageCount,
+	taskType: TaskType,
+): Estimate {
 	if (taskType === 'edit' && billing?.chargesInputs) {
 		return { noEstimate: 'The gateway also charges for each image to edit.' };
 	}
@@ -84,5 +88,7 @@ function estimateOf({ billing }: ModelRecord, count: ImageCount, taskType: TaskT
 	}
 	const estimatedCost = estimateCost(billing, 'images' in count ? count.images : 1);
 	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: perImage };
-	return { noEstimate: 'The model list has no fixed price for each image or request.' };
+	return { noEstimate: noPrice };
 }
+
+const NO_PRICE = 'The model list has no fixed price for each image or request.';

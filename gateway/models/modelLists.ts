@@ -156,7 +156,7 @@ export class ModelLists {
 	 * Adds the price of a model that has it at an address of its own, which must be the gateway's.
 	 *
 	 * @param isNeeded whether it is worth several attempts; otherwise there is one, as of `readModelOnce`
-	 * @returns the same record if there is no price, or none that can be read
+	 * @returns the same record if there is no price, or with why it can't be read
 	 */
 	async withPrice(record: ModelRecord, isNeeded = false): Promise<ModelRecord> {
 		const { mediaUrl } = this.context.account;
@@ -168,8 +168,8 @@ export class ModelLists {
 			const request = isNeeded ? this.withRetries : this.single;
 			return { ...record, billing: readImagePrice((await request(plan)).json) };
 		} catch (error) {
-			if (error instanceof GatewayError) return record;
-			throw error as Error;
+			if (!(error instanceof GatewayError)) throw error as Error;
+			return { ...record, noPrice: `Its price couldn't be read: ${error.message}.` };
 		}
 	}
 
