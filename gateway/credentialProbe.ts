@@ -91,10 +91,12 @@ async function probeKey(
 	return problemOf(NAMES, names);
 }
 
-/** What went wrong, in the words of all errors. */
-const problemOf = (plan: FreePlan, outcome: Outcome): Verdict => ({
-	problem: errorFor(plan, outcome).problem,
-});
+/** What went wrong, in the words of all errors. The time limit of a test is nobody's setting. */
+function problemOf(plan: FreePlan, outcome: Outcome): Verdict {
+	const isLate = outcome.kind === 'fault' && outcome.fault === 'timeout';
+	const told: Outcome = isLate ? { ...outcome, fault: 'tooSlow' } : outcome;
+	return { problem: errorFor(plan, told).problem };
+}
 
 const isRefused = (outcome: Outcome): boolean =>
 	outcome.kind === 'response' && [401, 403].includes(outcome.httpCode);

@@ -4,7 +4,6 @@ import { afterColon, capital, excerpt, quote } from '../../util/text';
 import type { Bill } from '../protocol/bill';
 import { chargedAfter, leadsToTask, type HttpResponse, type Outcome } from '../protocol/outcome';
 import { keyConflict, mayBeStored } from '../protocol/idempotency';
-import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, unknownOutcome, withDetails, type Problem } from '../protocol/gatewayError';
 import { readBill } from '../responses/cost';
@@ -13,7 +12,7 @@ import { saysFailure, errorIn, reasonIn } from '../responses/errorBody';
 import { idOfAddress, layersOf, readTaskId } from '../responses/responseFields';
 import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, serverOf, type Server } from './faultTexts';
-import { ERRORS } from './errorTable';
+import { ERRORS, LONGEST_WAIT_S, waitOf } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
 import { afterTries } from '../../util/tries';
 
@@ -152,11 +151,6 @@ function describeBody(response: HttpResponse): string {
 	return 'JSON without any of the expected fields';
 }
 
-/** In seconds: a longer pause is told in minutes. */
-const LONGEST_WAIT_S = 300;
-
-const SLOWER = 'Send fewer requests per second or at a time. ';
-
 /** A time as people say it. */
 function timeText(seconds: number): string {
 	if (seconds <= LONGEST_WAIT_S) return `${seconds} s`;
@@ -170,7 +164,8 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	// Of a success, only the words of an error count.
 	const said = httpCode >= 400 || saysFailure(json) ? gatewayMessage(response) : undefined;
 	const server = serverOf(plan);
-	const waitS = Math.ceil((requestedPauseMs(response, Date.now()) ?? 0) / 1000);
+	const waitS = waitOf(response);
+	const wait = waitS >= 1 ? `Retry after ${timeText(waitS)}. ` : '';
 	const values: Record<string, string | number> = {
 		code: httpCode,
 		doing: NAMES[plan.call],
@@ -180,8 +175,8 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 		asked: askedAt(response, server),
 		body: describeBody(response),
 		unexpected: describeUnexpectedBody(response),
-		wait: waitS >= 1 ? `Retry after ${timeText(waitS)}. ` : '',
-		slower: waitS > LONGEST_WAIT_S ? '' : SLOWER,
+		wait,
+		later: wait || 'Try again later. ',
 	};
 	const filled = (text: string): string =>
 		text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
@@ -198,7 +193,6 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 			...advice.map((one) => one.description),
 			...[filled(description), ...stored],
 		].join(' '),
-		// After a long wait, other settings change nothing.
-		settings: waitS > LONGEST_WAIT_S ? undefined : [...new Set([...advised, ...usual])],
+		settings: [...new Set([...advised, ...usual])],
 	};
 }

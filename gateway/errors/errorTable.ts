@@ -3,6 +3,7 @@ import { isGatewayError, needsHttps, saysFailure } from '../responses/errorBody'
 import { hasNoModel, isOverloaded, saysRefused, type HttpResponse } from '../protocol/outcome';
 import { isOutOfQuota } from '../responses/quota';
 import type { RequestPlan } from '../protocol/requestPlan';
+import { requestedPauseMs } from '../protocol/retryAfter';
 
 /** Whether an entry fits a response. @param said the gateway's reason, or an empty text */
 type Fits = (response: HttpResponse, plan: RequestPlan, said: string) => boolean;
@@ -53,6 +54,18 @@ const refusesContent: Fits = ({ httpCode, text }, { paid }) =>
 const refusesEdits: Fits = (response, plan, said) =>
 	(plan.form ?? plan.inline) !== undefined &&
 	(isMissing(response, plan, said) || response.httpCode === 415);
+
+/** In seconds: a longer pause is told in minutes, and fewer requests don't make it shorter. */
+export const LONGEST_WAIT_S = 300;
+
+/** The pause that a response asks for, in seconds. */
+export const waitOf = (response: HttpResponse): number =>
+	Math.ceil((requestedPauseMs(response, Date.now()) ?? 0) / 1000);
+
+/** Whether a 429 came to a request that is sent alone, or asks for so long a pause that a slower pace changes nothing. */
+const hasNoPace: Fits = (response, { call }) =>
+	response.httpCode === 429 &&
+	(['test', 'listing', 'names'].includes(call) || waitOf(response) > LONGEST_WAIT_S);
 
 /** What to do without credit. */
 const TOP_UP = "Top up the account in the gateway's console.";
@@ -121,9 +134,14 @@ export const ERRORS: Array<
 		"{wait}Send fewer messages at the same time, or connect a fallback model. The message wasn't accepted, and you weren't charged.",
 	],
 	[
+		hasNoPace,
+		'Rate limit exceeded (429)',
+		"{later}The request wasn't accepted, and you weren't charged.",
+	],
+	[
 		status(429),
 		'Rate limit exceeded (429)',
-		"{wait}{slower}The request wasn't accepted, and you weren't charged.",
+		"{wait}Send fewer requests per second or at a time. The request wasn't accepted, and you weren't charged.",
 		['requestsPerSecond', 'concurrency'],
 	],
 	[

@@ -75,7 +75,7 @@ const TEXTS: Record<Fault, [happened: string, advice?: string, settings?: Settin
 	reset: ['the connection was closed before the response was complete', LATER, []],
 	timeout: ['the request timed out', 'Try again later, or increase the timeout.', ['timeout']],
 	ended: ['the call was ended before the response arrived', LATER, []],
-	tooSlow: ["{name} didn't send all of it in time", LATER, []],
+	tooSlow: ['the request timed out', LATER, []],
 	notAnImage: ['{name} returned no image'],
 	tooLarge: ['the response is too large', 'Check that the address belongs to a media gateway.'],
 	diskFull: ['this server had no disk space left', 'Free up disk space on it.', []],

@@ -75,7 +75,11 @@ const exactly = (count: ImageCount): number | undefined =>
 	'images' in count && !count.isLimit ? count.images : undefined;
 
 /** The estimated cost of a request for a listed model. */
-function estimateOf({ billing }: ModelRecord, count: ImageCount, hasImages: boolean): Estimate {
+function estimateOf(
+	{ billing, noPrice = NO_PRICE }: ModelRecord,
+	count: ImageCount,
+	hasImages: boolean,
+): Estimate {
 	if (hasImages && billing?.chargesInputs) {
 		return { noEstimate: 'The gateway also charges for each image that is sent.' };
 	}
@@ -89,5 +93,7 @@ function estimateOf({ billing }: ModelRecord, count: ImageCount, hasImages: bool
 	}
 	const estimatedCost = estimateCost(billing, 'images' in count ? count.images : 1);
 	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: perImage };
-	return { noEstimate: 'The model list has no fixed price for each image or request.' };
+	return { noEstimate: noPrice };
 }
+
+const NO_PRICE = 'The model list has no fixed price for each image or request.';

@@ -109,7 +109,7 @@ type ListName = 'media' | 'names' | 'any';
 
 /** The lists of a gateway's models, as a run requests them. */
 export class ModelLists {
-	/** Requests the single models of a cut list, all by one deadline. */
+	/** Requests what a list doesn't have of single models, all by one deadline. */
 	private single?: RequestList;
 
 	constructor(private readonly context: ListContext) {}
@@ -145,16 +145,22 @@ export class ModelLists {
 	/**
 	 * Adds the price of a model that has it at an address of its own, which must be the gateway's.
 	 *
-	 * @param isNeeded whether it is worth several attempts; otherwise there is one, as of `readOnce`
-	 * @returns the same record if there is no price, or none that can be read
+	 * @param isNeeded whether it is worth several attempts; otherwise there is one, as of `readModelOnce`
+	 * @returns the same record if there is no price, or with why it can't be read
 	 */
 	async withPrice(record: ModelRecord, isNeeded = false): Promise<ModelRecord> {
 		const { mediaUrl } = this.context.account;
 		const path = pathAtGateway(record.pricesAt, mediaUrl);
 		if (path === undefined) return record;
-		const request = isNeeded ? this.withRetries : this.inOneAttempt(QUICK_TIMEOUT_MS);
-		const response = await unlessFailed(async () => await request(planGet('listing', path)));
-		return response === undefined ? record : { ...record, billing: readImagePrice(response.json) };
+		const plan = planGet('listing', path);
+		try {
+			this.single ??= this.inOneAttempt(QUICK_TIMEOUT_MS);
+			const request = isNeeded ? this.withRetries : this.single;
+			return { ...record, billing: readImagePrice((await request(plan)).json) };
+		} catch (error) {
+			if (!(error instanceof GatewayError)) throw error as Error;
+			return { ...record, noPrice: `Its price couldn't be read: ${error.message}.` };
+		}
 	}
 
 	/** Requests one model with retries. @throws GatewayError, with the code `noList` if there is none */

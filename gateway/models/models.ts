@@ -23,6 +23,8 @@ export interface ModelRecord {
 	billing?: Billing;
 	/** The address of its prices, where the list has none. */
 	pricesAt?: string;
+	/** Why the price there couldn't be read, as a sentence. */
+	noPrice?: string;
 	note?: string;
 	/** The record as the gateway sent it. */
 	raw: JsonObject;

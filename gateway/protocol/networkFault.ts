@@ -15,8 +15,9 @@ const NEVER_SENT = [
 ] as const;
 
 /**
- * Faults after which the request may have arrived. A source image that is `tooSlow`, or
- * `notAnImage`, isn't tried again, nor is a request that its own signal has `ended`.
+ * Faults after which the request may have arrived. `tooSlow`: a time limit that no setting changes. A
+ * source image of this kind, or that is `notAnImage`, isn't tried again, nor is a request that its own
+ * signal has `ended`.
  */
 type MaybeSent =
 	| 'reset'

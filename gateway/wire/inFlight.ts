@@ -34,10 +34,12 @@ type Executor<T> = (resolve: (value: T) => void, reject: (reason: unknown) => vo
 
 /** The executor of a promise that the signal of a call rejects as well. */
 export const orEnded =
-	<T>(signal: AbortSignal | undefined, wait: Executor<T>): Executor<T> =>
+	<T>(ofCall: AbortSignal | undefined, wait: Executor<T>): Executor<T> =>
 	(resolve, reject) => {
-		if (signal === undefined) return wait(resolve, reject);
-		if (signal.aborted) return reject(callEnded());
+		if (ofCall === undefined) return wait(resolve, reject);
+		if (ofCall.aborted) return reject(callEnded());
+		// With many listeners on one signal, Node.js warns of a leak.
+		const signal = AbortSignal.any([ofCall]);
 		const end = (): void => reject(callEnded());
 		signal.addEventListener('abort', end, { once: true });
 		const settled =

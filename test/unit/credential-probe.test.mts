@@ -112,7 +112,12 @@ test.each<[string, Outcome, string]>([
 	[
 		'429',
 		response(429, {}),
-		"Rate limit exceeded (429). Send fewer requests per second or at a time. The request wasn't accepted, and you weren't charged. See 'Requests per Second' and 'Concurrency' in the options.",
+		"Rate limit exceeded (429). Try again later. The request wasn't accepted, and you weren't charged.",
+	],
+	[
+		'silence',
+		fault('timeout', 'ETIMEDOUT'),
+		'While testing the credential, the request timed out. Try again later. (ETIMEDOUT)',
 	],
 	[
 		'503',

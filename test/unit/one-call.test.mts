@@ -1,4 +1,5 @@
 /** The signal of one call: it ends this call wherever it is, and no other one. */
+import { getEventListeners } from 'node:events';
 import { openGateway, RunEnded, type Settled } from '../../gateway/index.js';
 import type { Receipt } from '../../gateway/responses/paidResponse.js';
 import { until } from '../until.mjs';
@@ -124,6 +125,26 @@ test('a response that has come is returned, and others are sent', async () => {
 	expect((await gateway.generate(REQUEST, { key: 'b' })).kind).toBe('images');
 	expect(settled.map(({ charged }) => charged)).toEqual(['yes', 'yes']);
 	await expect(gateway.generate(REQUEST, { key: 'c', signal })).rejects.toBeInstanceOf(RunEnded);
+	gateway.end();
+});
+
+test('one signal ends many calls at once, and has few listeners meanwhile and none afterwards', async () => {
+	const { gateway, sent } = open(silent, { concurrency: 5 });
+	const { signal, abort } = controls();
+	const calls = Array.from({ length: 20 }, (_, index) =>
+		gateway.generate(REQUEST, { key: String(index), signal }).catch((error: unknown) => error),
+	);
+	await until(() => sent() === 5);
+	// With more than ten, Node.js warns of a leak.
+	expect(getEventListeners(signal, 'abort').length).toBeLessThan(10);
+	abort();
+	const ended = (await Promise.all(calls)) as Array<{ charged: string }>;
+	expect(ended.map(({ charged }) => charged)).toEqual([
+		...Array<string>(5).fill('maybe'),
+		...Array<string>(15).fill('no'),
+	]);
+	expect(sent()).toBe(5);
+	expect(getEventListeners(signal, 'abort')).toEqual([]);
 	gateway.end();
 });
 

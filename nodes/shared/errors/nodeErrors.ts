@@ -58,6 +58,8 @@ function detailsFor(error: unknown, ofItem: ItemDetails): JsonObject {
 	const free = { estimatedCost: undefined, cost: undefined, costCurrency: undefined };
 	return withoutUndefined({
 		...ofItem,
+		// The input has it, under its own name.
+		row: undefined,
 		...(charged === 'no' ? free : {}),
 		charged,
 		...withoutUndefined(own),

@@ -25,7 +25,8 @@ const PLACES: Record<Setting, [name: string, place: string]> = {
 	timeout: ["'Timeout'", OPTIONS],
 	requestsPerSecond: ["'Requests per Second'", OPTIONS],
 	concurrency: ["'Concurrency'", OPTIONS],
-	maxWait: ["'Max Wait'", OPTIONS],
+	// In Image Wait, it isn't among the options.
+	maxWait: ["'Max Wait'", ' of the node'],
 	mode: ["'Synchronous' under 'Mode'", ''],
 	source: ["an HTTP Request node, whose binary field 'Images' takes", ''],
 	task: ['Image Wait or Image Task', ''],

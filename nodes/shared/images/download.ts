@@ -48,7 +48,7 @@ async function storeInline(
 	if (bytes.length === 0) {
 		throw new GatewayError({
 			message: 'The image in the response is empty',
-			description: "Set 'Response Format' to 'URL' in the options.",
+			description: "Set 'Response Format' to 'URL' in the node that requests the image.",
 		});
 	}
 	const mimeType = imageTypeOf(bytes, given) ?? 'application/octet-stream';

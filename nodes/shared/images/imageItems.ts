@@ -21,7 +21,7 @@ import {
 import { withoutUndefined, type JsonObject } from '../../../util/json';
 import { capital } from '../../../util/text';
 import { storeImage } from './download';
-import { copiedFields, NOTE_OF_INLINE } from '../run/copiedFields';
+import { copiedFields } from '../run/copiedFields';
 import { detailsOf, type RequestFacts } from '../errors/itemReport';
 import { rowName } from '../errors/rowNames';
 import { failedItem, isFailed } from '../errors/nodeErrors';
@@ -150,8 +150,9 @@ export async function itemPerImage(
 		const bill = billShare(facts, index, images.length);
 		try {
 			const file = await fileOf(image, index);
-			const { note, ...shown } = shownImage(image);
-			if (note !== undefined && !outputSettings.download && !isTool) run.hints.add(INLINE_HINT);
+			const shown = shownImage(image);
+			const hasNoAddress = shown.url === undefined;
+			if (hasNoAddress && !outputSettings.download && !isTool) run.hints.add(INLINE_HINT);
 			return {
 				json: withoutUndefined({
 					prompt,
@@ -163,7 +164,7 @@ export async function itemPerImage(
 					...task,
 					created,
 					...shown,
-					note: isTool && note !== undefined ? NOTE_FOR_AGENT : undefined,
+					note: isTool && hasNoAddress ? NOTE_FOR_AGENT : undefined,
 					index,
 				}) as IDataObject,
 				...(file === undefined ? {} : { binary: { [outputSettings.binaryPropertyName]: file } }),
@@ -217,20 +218,17 @@ function arranged(
 }
 
 const INLINE_HINT =
-	"'Download' is off, but the gateway sent the image itself: it is in the output as a file and has no address. If the gateway can, set 'Response Format' to 'URL' in the options.";
+	"'Download' is off, but the gateway sent the image itself: it is in the output as a file and has no address. If the gateway can, set 'Response Format' to 'URL' in the node that requests the image.";
 
 /** It can't change the node's options, and the next call would be charged as well. */
 const NOTE_FOR_AGENT =
 	"The image was made and charged. The response contained the image itself, so there is no address to give to anybody: don't make it again.";
 
-/**
- * An image in JSON, with what the response says about it; a note in place of megabytes of Base64.
- */
-function shownImage(image: ResultFile): Partial<ResultFile> & { note?: string } {
+/** An image in JSON, with what the response says about it, and without megabytes of Base64. */
+function shownImage(image: ResultFile): Partial<ResultFile> {
 	if (!isInline(image)) return image;
 	const { address, ...shown } = image;
-	if (address !== undefined) return { ...shown, url: address };
-	return { ...shown, url: undefined, note: NOTE_OF_INLINE };
+	return { ...shown, url: address };
 }
 
 /**

@@ -8,10 +8,6 @@ const NOT_COPIED = new Set(
 	Object.keys(OUTPUT_FIELDS).filter((name) => OUTPUT_FIELDS[name]?.isCopied !== true),
 );
 
-/** The `note` of an image that has no address: a column of a person may have the same name. */
-export const NOTE_OF_INLINE =
-	"The response contained the image itself. Set 'Response Format' to 'URL' to get an address.";
-
 /**
  * A copy of the fields of an input item that its output items may have.
  *
@@ -19,10 +15,9 @@ export const NOTE_OF_INLINE =
  */
 export function copiedFields(json: IDataObject, kept: string[] = []): IDataObject {
 	// n8n 1.x has the details of a failed item under another name.
-	const notCopied = [detailsOf(json), NOTE_OF_INLINE].filter((value) => value !== undefined);
+	const details = detailsOf(json);
 	const wanted = Object.entries(json).filter(
-		([name, value]) =>
-			kept.includes(name) || (!NOT_COPIED.has(name) && !notCopied.some((own) => own === value)),
+		([name, value]) => kept.includes(name) || (!NOT_COPIED.has(name) && value !== details),
 	);
 	return withoutUndefined(deepCopy(Object.fromEntries(wanted))) as IDataObject;
 }

@@ -397,10 +397,18 @@ describe('the price', () => {
 		expect(router.paid()).toHaveLength(2);
 	});
 
-	test('that is unknown is an error with a budget', async () => {
-		const router = await openRouter({ pricing: [[byToken]] });
+	test.each([
+		[[[byToken]], /^The model list has no fixed price/],
+		// Its address is away.
+		[
+			undefined,
+			/^Its price couldn't be read: Not found on the gateway \(404\): Not Found\. This req/,
+		],
+	])('that is unknown is an error with a budget, and says why: %j', async (pricing, says) => {
+		const router = await openRouter({ pricing });
 		const error = errorOf(await router.run('imageGeneration', { options: { budget: 1 } }));
 		expect(error.message).toMatch(/the price of the model '.*' is unknown/);
+		expect(error.description).toMatch(says);
 		expect(router.paid()).toEqual([]);
 	});
 

@@ -233,8 +233,13 @@ test('an image that comes as Base64 although Download is off is a file, and a hi
 	const result = await host.run(workflowOf('imageGeneration', parameters));
 	expect(result.error).toBeUndefined();
 	expect(result.output(NODE)[0]).toMatchObject({ binary: { data: { mimeType: 'image/png' } } });
-	const hints = result.hints(NODE).map(({ message }) => message);
-	expect(hints).toContainEqual(expect.stringMatching(/^'Download' is off, but/));
+	// Image Wait gets such images as well, and has no such option.
+	const waited = await host.run(workflowOf('imageWait', { taskId: 't', download: false }));
+	for (const { hints } of [result, waited]) {
+		const told = hints(NODE).map(({ message }) => message);
+		const says = /^'Download' is off, but .*'Response Format' to 'URL' in the node that requests/;
+		expect(told).toContainEqual(expect.stringMatching(says));
+	}
 });
 
 test('an item’s own address that is none of the web is no fault of the gateway', async () => {

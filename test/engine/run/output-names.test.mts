@@ -156,6 +156,8 @@ test('a failed item', async () => {
 	]);
 	const continues = { onError: 'continueRegularOutput' } as const;
 	const prompts = ['a hare', 'an owl', 'a crow', 'a mole [fail]'];
+	// Its row is named in texts alone.
+	const empty = [{ prompt: ' ' }];
 	const input = prompts.map((prompt) => ({ prompt }));
 	const each = { prompt: '={{ $json.prompt }}', mode: 'wait', options: { pollInterval: 1 } };
 	const joined = { prompt: 'a crow', options: { oneItemPerRequest: true, n: 2 } };
@@ -164,6 +166,7 @@ test('a failed item', async () => {
 		['imageGeneration', each, input, continues],
 		['imageGeneration', joined, [{}], continues],
 		['imageGeneration', { prompt: 'a newt' }, [{}], continues],
+		['imageGeneration', each, empty, continues],
 		['message', asJson, [{}], continues],
 	]);
 	const declared = shared['failed item']!;

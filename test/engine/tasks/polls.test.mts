@@ -83,6 +83,9 @@ describe('a 404', () => {
 		expect(waited.failed[0]?.error).toMatch(
 			/still open after 45 s; .*A server in front of the gateway responded with 404/,
 		);
+		// It is no option of Image Wait.
+		const description: unknown = expect.stringMatching(/, or 'Max Wait' of the node\.$/);
+		expect(waited.failed[0]?.details).toMatchObject({ description });
 		expect(waited.paths.length).toBeGreaterThan(10);
 		const { failed, paths } = await query((response) => send404(response), items);
 		expect(failed[0]?.error).toMatch(/in front of the gateway responded with 404.*tried 6 times/);

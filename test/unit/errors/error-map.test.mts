@@ -9,6 +9,7 @@ import {
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
+import { planModelList } from '../../../gateway/models/models.js';
 import { planMessage } from '../../../gateway/messages/message.js';
 import { withDetails } from '../../../gateway/protocol/gatewayError.js';
 import { withPlaces } from '../../../nodes/shared/errors/settingPlaces.js';
@@ -68,6 +69,13 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		sync,
 		response(429, TOO_OFTEN),
 		/\| Send fewer .*weren't charged\. See 'Requests per Second' and 'Concurrency' in the options/,
+	],
+	// The node that lists models has no such options.
+	[
+		'429 of a list',
+		planModelList(),
+		response(429, TOO_OFTEN),
+		/\| Try again later\. The .*charged\.$/,
 	],
 	['429 for quota', sync, saying(429, 'insufficient quota'), /Insufficient .* \| Top up/],
 	[

@@ -9,6 +9,8 @@ import { response } from '../virtual-gateway.mjs';
 /** The first of the models that a page names. */
 const pageOf = ({ query }: RequestPlan): number => Number(query?.offset ?? 0);
 
+const pricing = [{ billable: 'output_image', unit: 'image', cost_usd: 0.04 }];
+
 let gateways = 0;
 
 /** Lists of a gateway that names one model a page, of a hundred, and knows each of them. */
@@ -30,6 +32,7 @@ function open(takesMs: number, concurrency = 10) {
 			inFlight -= 1;
 			if (takesMs > timeoutMs) return { kind: 'fault', fault: 'timeout', detail: '' };
 			const [, single] = /models\/(.+)/.exec(plan.path) ?? [];
+			if (plan.path.endsWith('/endpoints')) return response(200, { endpoints: [{ pricing }] });
 			const data = { items: [{ model: `m${pageOf(plan)}` }], total: 100 };
 			return response(200, { success: true, data: single ? { model: single } : data });
 		},
@@ -52,5 +55,16 @@ test('single models of a cut list are few at a time, and have one deadline toget
 	expect(most()).toBe(2);
 	expect(found.flatMap((record) => record?.model ?? [])).toEqual(names.slice(0, 6));
 	// Two more were begun before the deadline.
+	expect(sent).toHaveLength(8);
+});
+
+test('so have prices that the list names the addresses of', async () => {
+	const { clock, lists, sent } = open(3000, 2);
+	const records = Array.from({ length: 12 }, (_, index) => ({
+		...{ model: `a${index}`, parameters: {}, raw: {} },
+		pricesAt: `/v1/images/models/a${index}/endpoints`,
+	}));
+	const priced = await clock.run(Promise.all(records.map((record) => lists.withPrice(record))));
+	expect(priced.filter(({ billing }) => billing?.value === 0.04)).toHaveLength(6);
 	expect(sent).toHaveLength(8);
 });
