@@ -141,8 +141,7 @@ function passes(copy: string, tests: string[], mutant: number): boolean {
 
 function testsFor(root: string, file: string): { unit: string[]; engine: string[] } {
 	const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-	// The configuration looks for tests in `test` alone, and from there no import of a source is seen.
-	const args = [jest, '--listTests', '--roots', root, '--findRelatedTests', file];
+	const args = [jest, '--listTests', '--findRelatedTests', file];
 	const related = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
 	const isUnit = (test: string) => /^test\/unit\/(?!repository)/.test(test);
 	const unit = related.split('\n').map((path) => path.slice(root.length + 1).replaceAll('\\', '/'));
