@@ -6,12 +6,13 @@
  * By command: `tsx test/n8n/ci.mts [--release] [--minutes 40] [name of a file]…`: what a change has to
  * pass, on the newest n8n; for a release all files, on both. `MEDIA_GATEWAY_TEST_N8N` names other servers.
  */
-import { spawn, spawnSync, type SpawnOptions, type StdioOptions } from 'node:child_process';
+import { spawn, type SpawnOptions, type StdioOptions } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { parseArgs } from 'node:util';
 
+import { endWithin } from '../../harness/child.mjs';
 import { findChromium } from '../../harness/server/browser.mjs';
 import { cacheFolder, repositoryRoot } from '../../harness/install/folders.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
@@ -179,17 +180,8 @@ async function finished(
 	if (withinMs <= 0) return undefined;
 	const cwd = repositoryRoot();
 	const child = spawn(process.execPath, args, { cwd, stdio: 'inherit', ...options });
-	let late = false;
-	const timer = setTimeout(() => {
-		late = true;
-		if (process.platform === 'win32') spawnSync('taskkill', ['/t', '/f', '/pid', `${child.pid}`]);
-		else process.kill(options.detached ? -child.pid! : child.pid!, 'SIGKILL');
-	}, withinMs);
-	const code = await new Promise<number>((resolve, reject) => {
-		child.once('error', reject);
-		child.once('exit', (exitCode) => resolve(exitCode ?? 1));
-	}).finally(() => clearTimeout(timer));
-	return late ? undefined : code;
+	if (await endWithin(child, withinMs, options.detached)) return undefined;
+	return child.exitCode ?? 1;
 }
 
 if (process.argv[1]?.endsWith('ci.mts')) {
