@@ -21,20 +21,20 @@ test('a file that hangs fails by its limit', async () => {
 	expect(report).toEqual({ name: 'fake', outcome: 'FAILED', remark });
 });
 
-test('a test that fails once passes, and is named; one that fails twice fails', async () => {
+test('a test that fails once passes, and is named', async () => {
 	const once = `let runs = 0;
 test('stumbles', () => expect(++runs).toBe(2));
 test('is tried once', () => expect(++runs).toBe(3));`;
-	const passed = await reportOf(once, 60);
-	expect(passed).toMatchObject({ outcome: 'passed' });
-	expect(passed.remark).toMatch(/ s\n +at the second try: stumbles$/);
-	const failed = await reportOf("test('falls', () => expect(1).toBe(2));", 60);
-	expect(failed).toMatchObject({ outcome: 'FAILED', remark: expect.stringMatching(/^\d+ s$/) });
+	const { outcome, remark } = await reportOf(once, 60);
+	expect(outcome).toBe('passed');
+	expect(remark).toMatch(/ s\n +at the second try: stumbles$/);
 });
 
-test('a file that skips all is not run, which is red where it had to run', async () => {
-	const report = await reportOf("test.skip('waits', () => {});", 60);
-	expect(report).toMatchObject({ outcome: 'NOT RUN' });
-	expect([true, false].map((mustRun) => isRed([report], mustRun))).toEqual([true, false]);
-	expect(isRed([{ outcome: 'passed' }, { outcome: 'FAILED' }], false)).toBe(true);
+test('what is not run is red, but where no server can be installed', () => {
+	const [passed, failed, notRun] = (['passed', 'FAILED', 'NOT RUN'] as const).map((outcome) => ({
+		outcome,
+	}));
+	expect([passed!, notRun!].map((one) => isRed([one], true))).toEqual([false, true]);
+	expect(isRed([passed!, notRun!], false)).toBe(false);
+	expect(isRed([failed!], false)).toBe(true);
 });
