@@ -25,20 +25,18 @@ import { instrument, type Mutant } from './mutant-places.mjs';
 
 const help = `Changes a source in one place after another, and lists what no unit or engine test notices.
 
-  npm run mutants -- gateway/pay.ts   all places of these files
-  npm run mutants -- --random 60      60 places of gateway/, nodes/ and credentials/
+  npm run mutants -- gateway/pay.ts   all places of these files, by the tests that hold them
+  npm run mutants -- --random 60      60 places of gateway/, nodes/ and credentials/, by all tests
 
   --seed N      other places (--random), the same again
   --only 3,7    these places alone
+  --all         all tests
   --unit        unit tests alone
   --help        this text
 `;
 
 /** A mutant that makes a loop endless is killed when no file of tests ends for so long. */
 const SILENCE_MS = 180_000;
-
-/** So many files of tests are run for a mutant, whatever they are about. */
-const FEW = 12;
 
 const root = realpathSync(join(import.meta.dirname, '..'));
 const git = (...args: string[]): string[] =>
@@ -102,10 +100,10 @@ async function passes(copy: string, args: string[], env: NodeJS.ProcessEnv): Pro
 	return status === 0;
 }
 
-/** The tests that hold a source, as far as imports and the folders of tests tell. */
-function testsFor(file: string, unitOnly: boolean): string[] {
+/** All tests, or those that hold sources, as far as imports and the folders of tests tell. */
+function testsFor(files: string[] | 'all', unitOnly: boolean): string[] {
 	const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-	const args = [jest, '--listTests', '--findRelatedTests', ...testsOf([file], root).sources];
+	const args = [jest, '--listTests', '--findRelatedTests', ...testsOf(files, root).sources];
 	const related = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).split('\n');
 	// What repeats the sources' form, such as lint, is no test of a mutant.
 	const isWanted = unitOnly
@@ -118,6 +116,7 @@ function testsFor(file: string, unitOnly: boolean): string[] {
 
 /** The tests that pass without a mutant and reach each of the mutants. */
 async function reachedBy(copy: string, tests: string[]): Promise<Map<number, string[]>> {
+	console.log(`${tests.length} files of tests without a change …`);
 	const [notes, output] = ['reached.txt', 'results.json'].map((name) => join(copy, '.cache', name));
 	const args = ['--json', '--outputFile', output!, '--runTestsByPath', ...tests];
 	await passes(copy, args, { MUTANTS_REACHED: notes });
@@ -144,6 +143,7 @@ async function main(): Promise<void> {
 			seed: { type: 'string', default: String(Date.now()) },
 			only: { type: 'string' },
 			unit: { type: 'boolean', default: false },
+			all: { type: 'boolean', default: false },
 			help: { type: 'boolean' },
 		},
 	});
@@ -157,21 +157,16 @@ async function main(): Promise<void> {
 		values.only?.split(',').map(Number) ??
 		drawn(Number(values.random ?? places.length), places.length, values.seed);
 	wanted.sort((one, other) => one - other);
-	const changed = new Set(wanted.map((number) => places[number - 1]!.file));
-	const testsOfFile = new Map([...changed].map((file) => [file, testsFor(file, values.unit)]));
+	const all = testsFor(values.random || values.all ? 'all' : files, values.unit);
 	const copy = copied(files, new Set(wanted));
 	try {
-		const reached = await reachedBy(copy, [...new Set([...testsOfFile.values()].flat())]);
+		const reached = await reachedBy(copy, all);
 		const alive: number[] = [];
 		const waiting = [...wanted];
 		const work = async (): Promise<void> => {
 			for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
 				const { file, line, what } = places[number - 1]!;
-				const holding = testsOfFile.get(file)!;
-				const reaching = reached.get(number) ?? [];
-				// Tables are reached by whoever loads them: then those that hold the file count.
-				const tests =
-					reaching.length > FEW ? reaching.filter((test) => holding.includes(test)) : reaching;
+				const tests = reached.get(number) ?? [];
 				const args = ['--runInBand', '--bail', '--runTestsByPath', ...tests];
 				const isAlive = tests.length === 0 || (await passes(copy, args, { MUTANT: `${number}` }));
 				if (isAlive) alive.push(number);
