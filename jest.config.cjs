@@ -1,8 +1,10 @@
 /** @type {import('jest').Config} */
 module.exports = {
-	// Only `test` is searched; what the tests import is found from there. Tests against a real n8n
+	// `--findRelatedTests` sees a change of nothing but what stands in these. Tests against a real n8n
 	// server (test/n8n) take minutes and servers of their own: they have their own command.
-	roots: ['<rootDir>/test'],
+	roots: 'bench credentials demo gateway harness nodes scripts simulator test util'
+		.split(' ')
+		.map((folder) => `<rootDir>/${folder}`),
 	testMatch: ['**/*.test.mts'],
 	testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/n8n/'],
 	globalSetup: '<rootDir>/test/global-setup.mjs',

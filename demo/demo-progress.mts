@@ -1,55 +1,36 @@
-/** Elsewhere than on a terminal, nobody waits longer for a line. In milliseconds. */
 const LINE_EVERY_MS = 10_000;
 
-/**
- * Shows how far things are: one line that is refreshed on a terminal; elsewhere plain lines, one at least
- * every ten seconds.
- */
+/** Says how far things are: a line for each step, and one at least every ten seconds. */
 export class Progress {
 	private readonly started = Date.now();
-	private readonly isTerminal = process.stdout.isTTY === true;
 	private text = '';
-	private shown = '';
 	private timer: NodeJS.Timeout | undefined;
 
-	/** Shows a state that lasts. On a terminal the seconds go on beside it. */
+	/** Says a state that lasts, again and again until the next. */
 	update(text: string): void {
 		if (text === this.text) return;
 		this.text = text;
 		clearInterval(this.timer);
-		this.timer = setInterval(() => this.draw(), this.isTerminal ? 250 : LINE_EVERY_MS);
-		this.draw();
+		this.timer = setInterval(() => this.say(`${text} …`), LINE_EVERY_MS);
+		this.say(`${text} …`);
 	}
 
-	/** Shows something that happened and stays on the screen. */
+	/** Says something that happened. */
 	note(text: string): void {
-		if (this.isTerminal) process.stdout.write('\r\x1b[K');
-		console.log(`${this.passed()}  ${text}`);
-		if (this.isTerminal && this.timer) this.draw(true);
+		this.say(text);
 		this.timer?.refresh();
 	}
 
-	/** Ends the refreshed line. */
 	end(): void {
 		clearInterval(this.timer);
 		this.timer = undefined;
-		if (this.isTerminal) process.stdout.write('\r\x1b[K');
 	}
 
-	private passed(): string {
+	private say(text: string): void {
 		const seconds = (Date.now() - this.started) / 1000;
-		if (seconds < 60) return `${seconds.toFixed(1).padStart(5)} s`;
-		return `${Math.floor(seconds / 60)} min ${String(Math.floor(seconds % 60)).padStart(2, '0')} s`;
-	}
-
-	private draw(force = false): void {
-		const line = `${this.passed()}  ${this.text} …`;
-		if (!this.isTerminal) {
-			console.log(line);
-			return;
-		}
-		if (line === this.shown && !force) return;
-		this.shown = line;
-		process.stdout.write(`\r\x1b[K${line}`);
+		const minutes = Math.floor(seconds / 60);
+		const rest = String(Math.floor(seconds % 60)).padStart(2, '0');
+		const passed = minutes ? `${minutes} min ${rest}` : seconds.toFixed(1).padStart(5);
+		console.log(`${passed} s  ${text}`);
 	}
 }

@@ -8,8 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Host, RunResult, WorkflowJson } from '../harness/engine/host.mjs';
 import { renderPage, type DemoImage } from './page.mjs';
 import { Progress } from './demo-progress.mjs';
-import { openTarget, type Target } from './target.mjs';
-import { watchTasks } from './watch.mjs';
+import { openTarget } from './target.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const example = join(here, '..', 'examples', 'submit-and-collect.json');
@@ -27,14 +26,12 @@ async function loadWorkflow(model?: string): Promise<WorkflowJson> {
 	return workflow;
 }
 
-/** Runs the workflow; while its tasks are open, says how many of them are finished. */
+/** Runs the workflow, and says what its nodes have done. The demo itself saves the images. */
 async function runWorkflow(
 	host: Host,
 	workflow: WorkflowJson,
-	target: Target,
 	progress: Progress,
 ): Promise<RunResult> {
-	const finished = new AbortController();
 	const interrupted = new AbortController();
 	process.once('SIGINT', () => interrupted.abort());
 	try {
@@ -42,25 +39,18 @@ async function runWorkflow(
 			signal: interrupted.signal,
 			onProgress: ({ type, node, items, output: firstOutput, error }) => {
 				if (type === 'nodeStarted') {
-					// While it waits, the number of finished tasks is shown instead. The demo saves by itself.
-					if (node !== WAIT && !node.startsWith('Save ')) progress.update(node);
+					if (!node.startsWith('Save ')) progress.update(node);
 				} else if (error) {
 					progress.note(`${node}: failed`);
 				} else if (node === SUBMIT) {
 					const ids = firstOutput!.map(({ json }) => String(json.taskId));
 					progress.note(`${ids.length} tasks submitted: ${ids.join(', ')}`);
-					void watchTasks(target, ids, finished.signal, (done) =>
-						progress.update(`${WAIT}: ${done} of ${ids.length} finished`),
-					);
 				} else if (node === WAIT) {
-					finished.abort();
-					progress.update('Collecting');
 					progress.note(`${WAIT}: ${items} images received`);
 				}
 			},
 		});
 	} finally {
-		finished.abort();
 		progress.end();
 	}
 }
@@ -101,7 +91,7 @@ async function main(): Promise<void> {
 			credentials: { mediaGatewayApi: { baseUrl: target.url, apiKey: target.key } },
 		});
 		const workflow = await loadWorkflow(target.model);
-		const result = await runWorkflow(host, workflow, target, progress);
+		const result = await runWorkflow(host, workflow, progress);
 		if (result.status === 'canceled') throw new Error('It was stopped.');
 		if (result.error) {
 			const { message, description } = result.error;

@@ -36,8 +36,7 @@ const ENGINE_TESTS: Record<string, string> = {
 };
 
 const IS_SOURCE = /^(?:gateway|nodes|credentials|util)\/.*\.ts$/;
-const IS_TEST = /^test\/(?:unit|engine)\/.*\.mts$/;
-/** What jest can look up: a file that tests may import. */
+/** What jest finds the tests of, if it stands in the `roots` of its configuration. */
 const IS_MODULE = /\.(?:ts|mts|mjs|cjs)$/;
 
 /** @returns the engine tests of a source, as folders of `test/engine/`; undefined for all of them */
@@ -67,10 +66,8 @@ export function testsOf(
 		if (IS_SOURCE.test(file)) {
 			const engine = engineTestsOf(file)?.map((name) => `test/engine/${name}`);
 			for (const folder of engine ?? ['test/engine']) folders.add(folder);
-			sources.add(file);
-		} else if (IS_TEST.test(file)) sources.add(file);
-		else if (/^(?:harness\/engine|simulator)\/.*\.mts$/.test(file)) folders.add('test/engine');
-		else if (IS_MODULE.test(file)) sources.add(file);
+		}
+		if (IS_MODULE.test(file)) sources.add(file);
 	}
 	for (const folder of folders) for (const file of testFilesIn(root, folder)) sources.add(file);
 	// Of a file that is gone, its folder tells.

@@ -1,6 +1,6 @@
 /**
  * What a change has to pass before somebody looks at it, in minutes: types, lint, format, and the unit
- * and engine tests of what has changed since the branch `main`. `.ci/run` runs everything.
+ * and engine tests of what has changed since the branch `main`. `.ci/run` runs the rest.
  */
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';

@@ -1,187 +1,186 @@
 /**
- * `npm run mutants -- gateway/pay.ts [--only 3,7]`: changes one thing after another in a source, runs the
- * tests that hold it, and lists the changes that none of them notices. All changes are built once, in a
- * copy; MUTANT chooses the one that is in force.
+ * Changes one thing after another in the package, runs the tests that reach it, and lists the changes that
+ * none of them notices. All changes are built once, in a copy; MUTANT chooses the one that is in force.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
 	cpSync,
+	existsSync,
 	mkdirSync,
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
+	realpathSync,
 	rmSync,
 	symlinkSync,
 	writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import ts from 'typescript';
+import { endOf } from '../harness/child.mjs';
 import { testsOf } from './changed-tests.mjs';
+import { instrument, type Mutant } from './mutant-places.mjs';
 
-/** A mutant that makes a loop endless is killed by the clock. */
-const LONGEST_MS = 600_000;
+const help = `Changes a source in one place after another, and lists what no unit or engine test notices.
 
-interface Mutant {
-	line: number;
-	what: string;
+  npm run mutants -- gateway/pay.ts   all places of these files, by the tests that hold them
+  npm run mutants -- --random 60      60 places of gateway/, nodes/ and credentials/, by all tests
+
+  --seed N      other places (--random), the same again
+  --only 3,7    these places alone
+  --all         all tests
+  --unit        unit tests alone
+  --help        this text
+`;
+
+/** A mutant that makes a loop endless is killed when no file of tests ends for so long. */
+const SILENCE_MS = 180_000;
+
+const root = realpathSync(join(import.meta.dirname, '..'));
+const git = (...args: string[]): string[] =>
+	execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
+
+const sourceOf = (file: string) => readFileSync(join(root, file), 'utf8');
+
+/** All places that can be changed: number one comes first. */
+function placesIn(files: string[]): Mutant[] {
+	const places: Mutant[] = [];
+	for (const file of files) instrument(file, sourceOf(file), (place) => places.push(place));
+	return places;
 }
 
-const { SyntaxKind } = ts;
-const short = (text: string) => {
-	const line = text.replace(/\s+/g, ' ');
-	return line.length > 60 ? `${line.slice(0, 59)}…` : line;
-};
-
-/** A source with a switch at each place that can be changed. */
-function instrument(text: string): { text: string; mutants: Mutant[] } {
-	const source = ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest, true);
-	const mutants: Mutant[] = [];
-	const isOn = (node: ts.Node, what: string) => {
-		const { line } = source.getLineAndCharacterOfPosition(node.getStart());
-		mutants.push({ line: line + 1, what: `${what}: ${short(node.getText())}` });
-		return `mutant(${mutants.length})`;
-	};
-
-	/** The text of a node, with the switches within it. */
-	const inner = (node: ts.Node): string => {
-		let [out, at] = ['', node.getStart()];
-		ts.forEachChild(node, (child) => {
-			out += text.slice(at, child.getStart()) + changed(child);
-			at = child.end;
-		});
-		return out + text.slice(at, node.end);
-	};
-
-	/** The text of a node, with a switch around it if it can be changed. */
-	const changed = (node: ts.Node): string => {
-		if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isInterfaceDeclaration(node)) {
-			return node.getText();
-		}
-		if (isCondition(node)) {
-			return `(${isOn(node, 'negated')} ? !(${inner(node)}) : (${inner(node)}))`;
-		}
-		if (ts.isBinaryExpression(node)) return ofBinary(node);
-		if (node.kind === SyntaxKind.TrueKeyword || node.kind === SyntaxKind.FalseKeyword) {
-			return `(${isOn(node, 'inverted')} !== ${node.getText()})`;
-		}
-		if (isText(node)) return `(${isOn(node, 'another text')} ? 'mutant' : ${node.getText()})`;
-		if (ts.isNumericLiteral(node) && !ts.isPropertyAssignment(node.parent)) {
-			return `(${isOn(node, 'one more')} ? 1 + ${node.getText()} : ${node.getText()})`;
-		}
-		if (isDroppable(node)) return `{ if (!${isOn(node, 'dropped')}) { ${inner(node)} } }`;
-		return inner(node);
-	};
-
-	const ofBinary = (node: ts.BinaryExpression): string => {
-		const other = { '&&': '||', '||': '&&', '===': '!==', '!==': '===' }[
-			node.operatorToken.getText()
-		];
-		if (other === undefined) return inner(node);
-		const name = isOn(node, `${node.operatorToken.getText()} to ${other}`);
-		const [left, right] = [changed(node.left), changed(node.right)];
-		const kept = `${left} ${node.operatorToken.getText()} ${right}`;
-		return `(${name} ? (${left} ${other} ${right}) : (${kept}))`;
-	};
-
-	const body = source.statements.map(changed).join('\n');
-	const choice = 'function mutant(number) { return process.env.MUTANT === String(number); }';
-	return { text: `// @ts-nocheck\n${body}\n${choice}\n`, mutants };
+/** So many numbers, others with each seed. */
+function drawn(count: number, from: number, seed: string): number[] {
+	const rank = (number: number) => createHash('sha256').update(`${seed} ${number}`).digest('hex');
+	const numbers = Array.from({ length: from }, (_, index) => index + 1);
+	return numbers.sort((one, other) => (rank(one) < rank(other) ? -1 : 1)).slice(0, count);
 }
 
-/** What decides: but for comparisons and the like, whose operators are changed. */
-function isCondition(node: ts.Node): boolean {
-	if (ts.isBinaryExpression(node)) return false;
-	const { parent } = node;
-	if (ts.isIfStatement(parent) || ts.isWhileStatement(parent)) return parent.expression === node;
-	return ts.isConditionalExpression(parent) && parent.condition === node;
-}
-
-const isText = (node: ts.Node): boolean =>
-	ts.isStringLiteral(node) &&
-	!ts.isExportDeclaration(node.parent) &&
-	!(ts.isPropertyAssignment(node.parent) && node.parent.name === node);
-
-/** A statement without which the others still are a program. */
-function isDroppable(node: ts.Node): boolean {
-	if (ts.isExpressionStatement(node)) return true;
-	const isEnd = ts.isReturnStatement(node) || ts.isThrowStatement(node);
-	return isEnd && (ts.isIfStatement(node.parent) || ts.isIfStatement(node.parent.parent));
-}
-
-/** A copy of the repository as it is, which is built with the instrumented source. */
-function copied(root: string, file: string, text: string): string {
-	const copy = mkdtempSync(join(tmpdir(), 'media-gateway-mutants-'));
-	const list = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
-	for (const path of execFileSync('git', list, { cwd: root, encoding: 'utf8' }).split('\0')) {
-		if (path) cpSync(join(root, path), join(copy, path), { force: true });
+/** A copy of the repository as it is, with a switch at each place that is wanted. */
+function copied(files: string[], wanted: Set<number>): string {
+	// As jest names what it finds there.
+	const copy = realpathSync(mkdtempSync(join(tmpdir(), 'media-gateway-mutants-')));
+	for (const path of git('ls-files', '--cached', '--others', '--exclude-standard')) {
+		if (existsSync(join(root, path))) cpSync(join(root, path), join(copy, path));
 	}
-	// What was built last is noted in a cache of its own: the repository isn't built anew for the copy.
+	// All but the cache, which is the repository's own.
 	mkdirSync(join(copy, 'node_modules'));
 	for (const name of readdirSync(join(root, 'node_modules'))) {
 		const [from, to] = [root, copy].map((one) => join(one, 'node_modules', name));
 		if (name !== '.cache') symlinkSync(from!, to!, 'junction');
 	}
-	writeFileSync(join(copy, file), text);
+	let number = 0;
+	const numberOf = () => (wanted.has(++number) ? number : undefined);
+	for (const file of files)
+		writeFileSync(join(copy, file), instrument(file, sourceOf(file), numberOf));
 	return copy;
 }
 
-/** Whether the tests pass. What repeats the sources' form, such as lint, is no test of a mutant. */
-function passes(copy: string, tests: string[], mutant: number): boolean {
-	const jest = join(copy, 'node_modules', 'jest', 'bin', 'jest.js');
-	const { status } = spawnSync(process.execPath, [jest, '--bail', '--runTestsByPath', ...tests], {
-		cwd: copy,
-		env: { ...process.env, MUTANT: String(mutant) },
-		stdio: mutant === 0 ? 'inherit' : 'ignore',
-		timeout: LONGEST_MS,
+/** Runs tests in the copy. @returns whether they passed */
+async function passes(copy: string, args: string[], env: NodeJS.ProcessEnv): Promise<boolean> {
+	const jest = ['--max-semi-space-size=64', join(copy, 'node_modules', 'jest', 'bin', 'jest.js')];
+	const ours = ['mutants-environment.cjs', 'shortest-first.cjs'].map((file) =>
+		join(copy, 'scripts', file),
+	);
+	const child = spawn(
+		process.execPath,
+		[...jest, '--testEnvironment', ours[0]!, '--testSequencer', ours[1]!, ...args],
+		{ cwd: copy, env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
+	);
+	// One that waits for nothing hears no other signal.
+	const timer = setTimeout(() => child.kill('SIGKILL'), SILENCE_MS);
+	child.stderr.on('data', (text: Buffer) => {
+		if (env.MUTANT === undefined) process.stderr.write(text);
+		timer.refresh();
 	});
+	const status = await endOf(child);
+	clearTimeout(timer);
 	return status === 0;
 }
 
-function testsFor(root: string, file: string): { unit: string[]; engine: string[] } {
+/** All tests, or those that hold sources, as far as imports and the folders of tests tell. */
+function testsFor(files: string[] | 'all', unitOnly: boolean): string[] {
 	const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-	// The configuration looks for tests in `test` alone, and from there no import of a source is seen.
-	const args = [jest, '--listTests', '--roots', root, '--findRelatedTests', file];
-	const related = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-	const isUnit = (test: string) => /^test\/unit\/(?!repository)/.test(test);
-	const unit = related.split('\n').map((path) => path.slice(root.length + 1).replaceAll('\\', '/'));
-	const { sources } = testsOf([file], root);
-	const engine = sources.filter((path) => /^test\/engine\/.*\.test\.mts$/.test(path));
-	return { unit: unit.filter(isUnit), engine };
+	const args = [jest, '--listTests', '--findRelatedTests', ...testsOf(files, root).sources];
+	const related = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).split('\n');
+	// What repeats the sources' form, such as lint, is no test of a mutant.
+	const isWanted = unitOnly
+		? /^test\/unit\/(?!repository)/
+		: /^test\/(?:unit\/(?!repository)|engine)/;
+	return related
+		.map((path) => path.slice(root.length + 1).replaceAll('\\', '/'))
+		.filter((path) => isWanted.test(path));
 }
 
-function main(): void {
-	const root = join(import.meta.dirname, '..');
+/** The tests that pass without a mutant and reach each of the mutants. */
+async function reachedBy(copy: string, tests: string[]): Promise<Map<number, string[]>> {
+	console.log(`${tests.length} files of tests without a change …`);
+	const [notes, output] = ['reached.txt', 'results.json'].map((name) => join(copy, '.cache', name));
+	const args = ['--json', '--outputFile', output!, '--runTestsByPath', ...tests];
+	await passes(copy, args, { MUTANTS_REACHED: notes });
+	const { testResults } = JSON.parse(readFileSync(output!, 'utf8')) as {
+		testResults: Array<{ name: string; status: string }>;
+	};
+	const red = testResults.filter(({ status }) => status !== 'passed').map(({ name }) => name);
+	if (red.length > 0) console.log(`Left out, as they fail without a mutant: ${red.join(', ')}`);
+	const reached = new Map<number, string[]>();
+	for (const line of readFileSync(notes!, 'utf8').trim().split('\n')) {
+		const [path, numbers] = JSON.parse(line) as [string, number[]];
+		if (red.includes(path)) continue;
+		const test = path.slice(copy.length + 1).replaceAll('\\', '/');
+		for (const number of numbers) reached.set(number, [...(reached.get(number) ?? []), test]);
+	}
+	return reached;
+}
+
+async function main(): Promise<void> {
 	const { values, positionals } = parseArgs({
 		allowPositionals: true,
-		options: { only: { type: 'string' }, unit: { type: 'boolean', default: false } },
+		options: {
+			random: { type: 'string' },
+			seed: { type: 'string', default: String(Date.now()) },
+			only: { type: 'string' },
+			unit: { type: 'boolean', default: false },
+			all: { type: 'boolean', default: false },
+			help: { type: 'boolean' },
+		},
 	});
-	const [file] = positionals;
-	if (file === undefined) throw new Error('Name a source, such as gateway/pay.ts');
-	const { text, mutants } = instrument(readFileSync(join(root, file), 'utf8'));
-	const tests = testsFor(root, file);
-	if (values.unit) tests.engine = [];
-	const copy = copied(root, file, text);
+	if (values.help) return void process.stdout.write(help);
+	const files = values.random
+		? git('ls-files', '*.ts').filter((file) => /^(?:gateway|nodes|credentials)\//.test(file))
+		: positionals;
+	if (files.length === 0) throw new Error('Name a source, such as gateway/pay.ts');
+	const places = placesIn(files);
+	const wanted =
+		values.only?.split(',').map(Number) ??
+		drawn(Number(values.random ?? places.length), places.length, values.seed);
+	wanted.sort((one, other) => one - other);
+	const all = testsFor(values.random || values.all ? 'all' : files, values.unit);
+	const copy = copied(files, new Set(wanted));
 	try {
-		// Unit tests first: they are quick, and kill most.
-		const rounds = [tests.unit, tests.engine].filter((round) => round.length > 0);
-		if (rounds.length === 0) throw new Error('No test imports it');
-		if (!rounds.every((round) => passes(copy, round, 0))) {
-			throw new Error('The tests fail without a mutant');
-		}
-		const wanted = values.only?.split(',').map(Number) ?? mutants.map((_, index) => index + 1);
-		const alive = wanted.filter((number) => {
-			const { line, what } = mutants[number - 1]!;
-			const isAlive = rounds.every((round) => passes(copy, round, number));
-			console.log(`${isAlive ? 'ALIVE ' : 'killed'} ${number} ${file}:${line} ${what}`);
-			return isAlive;
-		});
-		console.log(`${wanted.length - alive.length} of ${wanted.length} killed`);
+		const reached = await reachedBy(copy, all);
+		const alive: number[] = [];
+		const waiting = [...wanted];
+		const work = async (): Promise<void> => {
+			for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
+				const { file, line, what } = places[number - 1]!;
+				const tests = reached.get(number) ?? [];
+				const args = ['--runInBand', '--bail', '--runTestsByPath', ...tests];
+				const isAlive = tests.length === 0 || (await passes(copy, args, { MUTANT: `${number}` }));
+				if (isAlive) alive.push(number);
+				const held = tests.length === 0 ? ' (no test reaches it)' : '';
+				console.log(`${isAlive ? 'ALIVE ' : 'killed'} ${number} ${file}:${line} ${what}${held}`);
+			}
+		};
+		await Promise.all(Array.from({ length: availableParallelism() }, work));
+		const seed = values.random ? ` (seed ${values.seed})` : '';
+		console.log(`${wanted.length - alive.length} of ${wanted.length} killed${seed}`);
 		if (alive.length > 0) process.exitCode = 1;
 	} finally {
 		rmSync(copy, { recursive: true, force: true });
 	}
 }
 
-main();
+await main();

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+
+import { endOf, startLogged } from '../child.mjs';
 
 /** Milliseconds after which an installation is given up. */
 export const INSTALL_LIMIT_MS = 30 * 60_000;
@@ -27,18 +28,9 @@ export async function npm(args: string[], cwd: string, node: string, log: string
 	if (fs.existsSync(path.join(home, 'include', 'node', 'node_api.h')))
 		env.npm_config_nodedir = home;
 
-	const out = fs.openSync(log, 'a');
-	const child = spawn('npm', args, {
-		cwd,
-		env,
-		stdio: ['ignore', out, out],
-		timeout: INSTALL_LIMIT_MS,
-		shell: process.platform === 'win32',
-	});
-	const code = await new Promise<number | null>((resolve, reject) => {
-		child.once('error', reject);
-		child.once('exit', resolve);
-	}).finally(() => fs.closeSync(out));
+	const shell = process.platform === 'win32';
+	const timeout = INSTALL_LIMIT_MS;
+	const code = await endOf(startLogged(log, 'npm', args, { cwd, env, timeout, shell }));
 	if (code !== 0) {
 		const lines = fs.readFileSync(log, 'utf8').trim().split('\n');
 		const said = lines.filter((line) => !line.includes(' http '));

@@ -11,6 +11,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { endWithin, startLogged } from '../child.mjs';
 import { until } from '../wait-until.mjs';
 import { freePort } from './ports.mjs';
 import { startServer, type N8nServer, type ServerOptions } from './server.mjs';
@@ -230,14 +231,10 @@ export class Queue {
 	): Promise<void> {
 		const logFile = path.join(this.folder, `${name}.log`);
 		const start = async () => await this.startService(name, program, args, port, owner);
-		const log = fs.openSync(logFile, 'a');
 		const user = owner ? [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'] : [];
 		// It goes when the tests have died without stopping it.
-		const child = spawn('setpriv', ['--pdeathsig', 'QUIT', ...user, program, ...args], {
-			cwd: '/',
-			stdio: ['ignore', log, log],
-		});
-		fs.closeSync(log);
+		const command = ['--pdeathsig', 'QUIT', ...user, program, ...args];
+		const child = startLogged(logFile, 'setpriv', command, { cwd: '/' });
 		this.services.set(name, { child, start });
 		const what = () => `${name}, which says ${fs.readFileSync(logFile, 'utf8').slice(-2_000)}`;
 		await until(what, READY_S, async () => await listens(port), 50);
@@ -259,11 +256,6 @@ async function listens(port: number): Promise<boolean> {
 
 /** SIGINT: PostgreSQL then does not wait for its clients to leave. */
 async function end(service: ChildProcess): Promise<void> {
-	if (service.exitCode !== null || service.signalCode !== null) return;
-	const ended = new Promise<void>((resolve) => service.once('exit', () => resolve()));
 	service.kill('SIGINT');
-	if ((await Promise.race([ended, sleep(5_000, 'late', { ref: false })])) === 'late') {
-		service.kill('SIGKILL');
-		await ended;
-	}
+	await endWithin(service, 5_000);
 }

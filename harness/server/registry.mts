@@ -1,10 +1,11 @@
 /** A registry of one's own on loopback, and an `npm` that makes an n8n server use it. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { promisify } from 'node:util';
 
+import { endOf, startLogged } from '../child.mjs';
 import { ensureRegistry } from '../install/install.mjs';
 import { until } from '../wait-until.mjs';
 import { freePort } from './ports.mjs';
@@ -29,13 +30,11 @@ export async function startRegistry(): Promise<Registry> {
 	// JSON is YAML.
 	const configFile = path.join(folder, 'config.yaml');
 	fs.writeFileSync(configFile, JSON.stringify(config));
-	const log = fs.openSync(path.join(folder, 'registry.log'), 'a');
-	const child = spawn(node, [bin, '--config', configFile, '--listen', `127.0.0.1:${port}`], {
+	const args = [bin, '--config', configFile, '--listen', `127.0.0.1:${port}`];
+	const child = startLogged(path.join(folder, 'registry.log'), node, args, {
 		cwd: folder,
 		env: { PATH: process.env.PATH, HOME: folder },
-		stdio: ['ignore', log, log],
 	});
-	fs.closeSync(log);
 	const registry = new Registry(`http://127.0.0.1:${port}`, folder, child);
 	try {
 		const what = () => `verdaccio, which says ${registry.log.slice(-2_000)}`;
@@ -115,11 +114,8 @@ exec npm "$@" --registry=${this.url}
 
 	/** Ends it and deletes what it holds. */
 	async dispose(): Promise<void> {
-		if (this.child.exitCode === null && this.child.signalCode === null) {
-			const ended = new Promise<void>((resolve) => this.child.once('exit', () => resolve()));
-			this.child.kill('SIGKILL');
-			await ended;
-		}
+		this.child.kill('SIGKILL');
+		await endOf(this.child);
 		fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
 	}
 }

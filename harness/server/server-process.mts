@@ -1,10 +1,10 @@
 /** The process of one n8n server: its environment, its log, its end, and its memory. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ServerInstall, ServerVersion } from '../install/install.mjs';
+import { endOf, endWithin, kill, startLogged } from '../child.mjs';
 import { until } from '../wait-until.mjs';
 
 export interface Memory {
@@ -104,27 +104,20 @@ export class ServerProcess {
 		if (this.child) throw new Error('The server runs already');
 		const preload = path.join(this.userFolder, 'preload.cjs');
 		fs.writeFileSync(preload, PRELOAD);
-		const log = fs.openSync(this.logFile, 'a');
-		const child = spawn(
-			this.install.node,
-			['--expose-gc', '--require', preload, this.install.bin, this.options.command ?? 'start'],
-			{
-				cwd: this.userFolder,
-				env: this.environment(),
-				stdio: ['ignore', log, log],
-				// A group of its own, so that the task runner goes with it.
-				detached: true,
-			},
-		);
-		fs.closeSync(log);
+		const { bin, node } = this.install;
+		const args = ['--expose-gc', '--require', preload, bin, this.options.command ?? 'start'];
+		const child = startLogged(this.logFile, node, args, {
+			cwd: this.userFolder,
+			env: this.environment(),
+			// A group of its own, so that the task runner goes with it.
+			detached: true,
+		});
 		this.child = child;
-		this.exit = new Promise((resolve) => {
-			child.once('exit', (code, signal) => {
-				if (this.child === child) this.child = undefined;
-				// Its task runner outlives a SIGKILL.
-				if (child.pid) killQuietly(-child.pid, 'SIGKILL');
-				resolve(signal ?? `exit code ${code}`);
-			});
+		this.exit = endOf(child).then((end) => {
+			if (this.child === child) this.child = undefined;
+			// Its task runner outlives a SIGKILL.
+			kill(-child.pid!, 'SIGKILL');
+			return typeof end === 'number' ? `exit code ${end}` : end;
 		});
 	}
 
@@ -141,13 +134,9 @@ export class ServerProcess {
 	async stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
 		const { child } = this;
 		if (!child?.pid) return;
-		const group = -child.pid;
-		const ended = this.ended();
-		if (signal === 'SIGKILL') killQuietly(group, signal);
-		else killQuietly(child.pid, signal);
-		const late = sleep(35_000, 'late', { ref: false });
-		if ((await Promise.race([ended, late])) === 'late') killQuietly(group, 'SIGKILL');
-		await ended;
+		kill(signal === 'SIGKILL' ? -child.pid : child.pid, signal);
+		await endWithin(child, 35_000, true);
+		await this.ended();
 	}
 
 	/**
@@ -204,13 +193,5 @@ export class ServerProcess {
 		const own = path.join(this.userFolder, '.n8n-files');
 		fs.mkdirSync(own, { recursive: true });
 		return filesFolder === undefined ? undefined : [own, filesFolder].join(';');
-	}
-}
-
-function killQuietly(pid: number, signal: NodeJS.Signals): void {
-	try {
-		process.kill(pid, signal);
-	} catch {
-		// It has ended by itself.
 	}
 }

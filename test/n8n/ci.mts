@@ -3,33 +3,40 @@
  * then runs them file by file within what is left of it. A test that fails is tried once more, and
  * named; whatever is not run is named with its reason, and is a failure where there are servers.
  *
- * By command: `tsx test/n8n/ci.mts [--minutes 30] [name of a file]…`; `MEDIA_GATEWAY_TEST_N8N` names
- * the servers, if not both.
+ * By command: `tsx test/n8n/ci.mts [--release] [--minutes 40] [name of a file]…`: what a change has to
+ * pass, on the newest n8n; for a release all files, on both. `MEDIA_GATEWAY_TEST_N8N` names other servers.
  */
-import { spawn, spawnSync, type SpawnOptions } from 'node:child_process';
+import { spawn, type SpawnOptions, type StdioOptions } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { parseArgs } from 'node:util';
 
+import { endWithin } from '../../harness/child.mjs';
 import { findChromium } from '../../harness/server/browser.mjs';
 import { cacheFolder, repositoryRoot } from '../../harness/install/folders.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import { whyNoQueue } from '../../harness/server/queue-mode.mjs';
 
-/** In the order of what they say about the package; with the seconds that two shared cores take. */
-const FILES: ReadonlyArray<{ name: string; seconds: number }> = [
+/**
+ * In the order of what they say about the package; with the seconds that two shared cores take for both
+ * servers. What only a release has to pass runs every night too.
+ */
+const FILES: ReadonlyArray<{ name: string; seconds: number; only?: 'release' }> = [
 	{ name: 'install', seconds: 45 },
 	{ name: 'run', seconds: 90 },
-	{ name: 'http-request', seconds: 60 },
+	{ name: 'http-request', seconds: 60, only: 'release' },
 	{ name: 'recipes', seconds: 300 },
 	{ name: 'paying-examples', seconds: 225 },
-	{ name: 'registry', seconds: 80 },
+	{ name: 'registry', seconds: 80, only: 'release' },
 	{ name: 'agent', seconds: 35 },
 	{ name: 'tools', seconds: 40 },
 	{ name: 'editor', seconds: 450 },
-	{ name: 'queue', seconds: 700 },
-	{ name: 'survive', seconds: 500 },
+	{ name: 'queue', seconds: 450 },
+	{ name: 'survive', seconds: 220 },
 ];
+/** 15 for each server to install, the tests, and the rest for a busy machine. */
+const MINUTES = { change: 50, release: 75 };
 
 /** A file that takes longer hangs: here a machine may be at a load of six. */
 const limitOf = (seconds: number) => 240 + 3 * seconds;
@@ -40,11 +47,15 @@ interface Report {
 	remark: string;
 }
 
-async function main(args: string[]): Promise<void> {
-	const at = args.indexOf('--minutes');
-	const minutes = at < 0 ? 30 : Number(args[at + 1]);
+async function main(): Promise<void> {
+	const { values, positionals: wanted } = parseArgs({
+		allowPositionals: true,
+		options: { release: { type: 'boolean', default: false }, minutes: { type: 'string' } },
+	});
+	const { release } = values;
+	const minutes = Number(values.minutes ?? MINUTES[release ? 'release' : 'change']);
 	if (!(minutes > 0)) throw new Error('--minutes needs a number of minutes');
-	const wanted = args.filter((_, index) => at < 0 || (index !== at && index !== at + 1));
+	if (!release) process.env.MEDIA_GATEWAY_TEST_N8N ??= '2';
 	const deadline = Date.now() + minutes * 60_000;
 	const reports: Report[] = [];
 
@@ -58,12 +69,12 @@ async function main(args: string[]): Promise<void> {
 	// So that it is no part of the first file's time.
 	const build = path.join(repositoryRoot(), 'scripts', 'build-if-stale.mjs');
 	if ((await finished([build], 600_000, {})) !== 0) throw new Error('The build failed');
-	for (const { name, seconds } of filesIn(wanted)) {
+	for (const { name, seconds } of filesIn(wanted, release)) {
 		const left = (deadline - Date.now()) / 1_000;
 		const late = `it takes about ${seconds} s, and ${Math.max(0, left).toFixed(0)} s are left`;
 		const remark = whyNot(name, installed) ?? (left < seconds ? late : undefined);
 		if (remark !== undefined) reports.push({ name, outcome: 'NOT RUN', remark });
-		else reports.push(await runFile(name, Math.min(left, limitOf(seconds)), installed));
+		else reports.push(await runFile(fileOf(name), Math.min(left, limitOf(seconds)), installed));
 	}
 	console.log(`\n-- on real n8n servers (${installed.join(' and ') || 'none'})`);
 	for (const { name, outcome, remark } of reports) {
@@ -71,9 +82,12 @@ async function main(args: string[]): Promise<void> {
 	}
 	const missed = reports.filter(({ outcome }) => outcome === 'NOT RUN').length;
 	if (missed > 0) console.log(`   ${missed} NOT RUN: this is no proof for them.`);
-	// Without any server there is nothing that could be run here: the machine is no fault of the package.
-	const isMissing = missed > 0 && installed.length > 0;
-	if (isMissing || reports.some(({ outcome }) => outcome === 'FAILED')) process.exitCode = 1;
+	if (isRed(reports, release || installed.length > 0)) process.exitCode = 1;
+}
+
+/** @param mustRun false where no server can be installed: that says nothing of a change, good or bad */
+export function isRed(reports: Array<Pick<Report, 'outcome'>>, mustRun: boolean): boolean {
+	return reports.some(({ outcome }) => (outcome === 'NOT RUN' ? mustRun : outcome === 'FAILED'));
 }
 
 /** Installs a server in a process of its own, which can be ended. Gives the reason if it fails. */
@@ -89,15 +103,19 @@ async function installServer(version: string, deadline: number): Promise<string 
 	return 'it could not be installed here (the reason is above)';
 }
 
-/** Files with a table in FILES first; a new one that is not in it runs last. */
-function filesIn(wanted: string[]): Array<{ name: string; seconds: number }> {
+/** The files of FILES first; a new one that is not in it runs last. */
+function filesIn(wanted: string[], release: boolean): Array<{ name: string; seconds: number }> {
+	const isDue = (name: string) =>
+		release || !FILES.some((file) => file.name === name && file.only === 'release');
 	const present = fs
 		.readdirSync(path.join(repositoryRoot(), 'test', 'n8n'))
 		.filter((file) => file.endsWith('.test.mts'))
-		.map((file) => file.replace('.test.mts', ''))
-		.filter((name) => wanted.length === 0 || wanted.includes(name));
-	const known = FILES.filter(({ name }) => present.includes(name));
-	const others = present.filter((name) => !known.some((file) => file.name === name));
+		.map((file) => file.replace('.test.mts', ''));
+	const absent = wanted.filter((name) => !present.includes(name));
+	if (absent.length > 0) throw new Error(`There is no test/n8n/${absent[0]}.test.mts`);
+	const due = wanted.length > 0 ? wanted : present.filter(isDue);
+	const known = FILES.filter(({ name }) => due.includes(name));
+	const others = due.filter((name) => !known.some((file) => file.name === name));
 	return [...known, ...others.sort().map((name) => ({ name, seconds: 120 }))];
 }
 
@@ -120,16 +138,25 @@ interface Results {
 	}>;
 }
 
-async function runFile(name: string, seconds: number, installed: string[]): Promise<Report> {
+const fileOf = (name: string) => path.join(repositoryRoot(), 'test', 'n8n', `${name}.test.mts`);
+
+/** Runs a file on the servers, and ends it after its time. */
+export async function runFile(
+	file: string,
+	seconds: number,
+	installed: string[],
+	stdio: StdioOptions = 'inherit',
+): Promise<Report> {
+	const name = path.basename(file, '.test.mts');
 	console.log(`\n-- ${name}.test.mts`);
 	const begun = Date.now();
 	const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'media-gateway-results-'));
 	const output = path.join(folder, 'results.json');
 	const args = [path.join(repositoryRoot(), 'node_modules', 'jest', 'bin', 'jest.js')];
 	args.push('-c', 'test/n8n/jest.config.cjs', '--json', '--outputFile', output);
-	args.push('--runTestsByPath', `test/n8n/${name}.test.mts`);
+	args.push('--roots', path.dirname(file), '--runTestsByPath', file);
 	const env = { ...process.env, MEDIA_GATEWAY_TEST_N8N: installed.join(',') };
-	const code = await finished(args, seconds * 1_000, { env });
+	const code = await finished(args, seconds * 1_000, { env, stdio });
 	const text = fs.existsSync(output) ? fs.readFileSync(output, 'utf8') : undefined;
 	fs.rmSync(folder, { recursive: true });
 	const took = `${((Date.now() - begun) / 1_000).toFixed(0)} s`;
@@ -153,20 +180,13 @@ async function finished(
 	if (withinMs <= 0) return undefined;
 	const cwd = repositoryRoot();
 	const child = spawn(process.execPath, args, { cwd, stdio: 'inherit', ...options });
-	let late = false;
-	const timer = setTimeout(() => {
-		late = true;
-		if (process.platform === 'win32') spawnSync('taskkill', ['/t', '/f', '/pid', `${child.pid}`]);
-		else process.kill(options.detached ? -child.pid! : child.pid!, 'SIGKILL');
-	}, withinMs);
-	const code = await new Promise<number>((resolve, reject) => {
-		child.once('error', reject);
-		child.once('exit', (exitCode) => resolve(exitCode ?? 1));
-	}).finally(() => clearTimeout(timer));
-	return late ? undefined : code;
+	if (await endWithin(child, withinMs, options.detached)) return undefined;
+	return child.exitCode ?? 1;
 }
 
-main(process.argv.slice(2)).catch((error: unknown) => {
-	console.error(error instanceof Error ? error.message : error);
-	process.exitCode = 1;
-});
+if (process.argv[1]?.endsWith('ci.mts')) {
+	main().catch((error: unknown) => {
+		console.error(error instanceof Error ? error.message : error);
+		process.exitCode = 1;
+	});
+}

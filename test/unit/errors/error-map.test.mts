@@ -63,6 +63,12 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 	['401', sync, saying(401, 'who?'), /rejected the API key \(401\): who\? \| Check the API key/],
 	['403', sync, response(403), /doesn't allow this request \(403\) \| .*console/],
 	['404 of a task', poll, saying(404, 'gone'), /\(404\): gone \| .*or another account/],
+	[
+		'404 of a server in front, for a task',
+		poll,
+		page(404, '<html>'),
+		/404 and .* \| This says nothing about the task\. Check .* See 'Base URL' in/,
+	],
 	['413', sync, response(413), /too large for the gateway \(413\) \| Shorten the text/],
 	[
 		'429 for haste',

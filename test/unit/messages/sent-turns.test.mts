@@ -1,4 +1,4 @@
-import type { Turn } from '../../../gateway/messages/message.js';
+import { promptOf, type Turn } from '../../../gateway/messages/message.js';
 import { responseHint } from '../../../gateway/messages/responseHint.js';
 import { withoutBlanks } from '../../../gateway/messages/sentTurns.js';
 
@@ -8,6 +8,12 @@ const call = { type: 'tool_use', id: 'c', name: 'draw', input: { text: '' } };
 const user = (...content: unknown[]): Turn => ({ role: 'user', content });
 const assistant = (...content: unknown[]): Turn => ({ role: 'assistant', content });
 const result = (content: unknown) => ({ type: 'tool_result', tool_use_id: 'c', content });
+
+test("the prompt is the text of the user's last turn, without blanks", () => {
+	const turns = [user(text('Hi')), user(text('Draw'), text(' '), text('a boat')), assistant()];
+	expect(promptOf(turns)).toBe('Draw\na boat');
+	expect(promptOf([user(text(' '))])).toBeUndefined();
+});
 
 describe('on the way back', () => {
 	test.each<[string, Turn[], Turn[]]>([

@@ -10,6 +10,7 @@ import {
 import { GatewayError, hasCode } from '../../../gateway/protocol/gatewayError.js';
 import { Client } from '../../../gateway/pace/client.js';
 import { sendBy, sentBy } from '../senders.mjs';
+import { RunEnded } from '../../../gateway/wire/inFlight.js';
 import { FakeClock } from '../fake-clock.mjs';
 import { response, fault, TOO_OFTEN } from '../virtual-gateway.mjs';
 
@@ -41,6 +42,15 @@ function clientFor(outcomes: Outcome[], { concurrency = 10, latencyMs = 10 } = {
 	});
 	return { clock, client, sent, onRateLimited };
 }
+
+test('what its signal ends as its turn comes is not sent', async () => {
+	const { client, sent } = clientFor([accepted]);
+	const controller = new AbortController();
+	const sending = sendBy(client, { ...paid, signal: controller.signal });
+	controller.abort();
+	await expect(sending).rejects.toBeInstanceOf(RunEnded);
+	expect(sent).toEqual([]);
+});
 
 // client/retry-policy.test.mts has what comes after each outcome.
 describe('a paid request', () => {

@@ -174,11 +174,11 @@ test.each<[unknown, number | undefined]>([
 	[{ message: 'Try again in 1 hour, 30 minutes' }, 1.5 * H],
 	[{ message: 'resets in 3 days' }, 72 * H],
 	[{ details: [{ retryDelay: '34s' }] }, 34_000],
-	[{ message: 'slow down', retry_after: 10_800 }, 3 * H],
+	[{ message: 'slow down', retry_after: 14_400 }, 4 * H],
 	[{ retryAfter: '7' }, 7000],
 	[{ message: 'Please retry your request after 6 seconds' }, 6000],
 	// Milliseconds, as some gateways write there.
-	[{ retryAfter: 30_000 }, undefined],
+	[{ retryAfter: 14_401 }, undefined],
 	[{ message: 'The limit resets every 1 day' }, undefined],
 	[{ message: 'Retry limit: 100 in a 5 h window' }, undefined],
 	[{ message: 'x'.repeat(3000) + ' try again in 6s' }, undefined],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Progress } from '../../../demo/demo-progress.mjs';
 import { withLock } from '../../../harness/install/install-once.mjs';
 
-describe('progress without a terminal', () => {
+describe('progress', () => {
 	const lines: string[] = [];
 
 	beforeEach(() => {

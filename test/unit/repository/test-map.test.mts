@@ -1,4 +1,5 @@
 /** What is tested where: the table that `npm run check` goes by, and the map that people read. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { engineTestsOf, testsOf } from '../../../scripts/changed-tests.mjs';
@@ -43,4 +44,14 @@ test('a change of a source runs its engine tests, and that of a text the reposit
 	expect(testsOf(['gateway/models/pricing.ts'], root).folders).not.toContain('test/engine/tasks');
 	expect(testsOf(['util/json.ts'], root).folders).toContain('test/engine');
 	expect(testsOf(['nodes/gone.ts'], root).sources).not.toContain('nodes/gone.ts');
+});
+
+test.each([
+	['gateway/pay.ts', 'test/unit/payments/same-key.test.mts'],
+	['nodes/shared/run/outputFields.ts', 'test/unit/run/helper-notes.test.mts'],
+])('jest finds the unit tests of %s', (source, unitTest) => {
+	const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
+	const args = [jest, '--listTests', '--findRelatedTests', source];
+	const found = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+	expect(found.split('\n')).toContain(join(root, unitTest));
 });

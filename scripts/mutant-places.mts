@@ -1,0 +1,115 @@
+/** The places of a source that can be changed, each with a switch: `mutant(number)` says whether it is on. */
+import ts from 'typescript';
+
+export interface Mutant {
+	file: string;
+	line: number;
+	what: string;
+}
+
+const { SyntaxKind } = ts;
+const short = (text: string) => {
+	const line = text.replace(/\s+/g, ' ');
+	return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+};
+
+/**
+ * A source with a switch at each place that can be changed.
+ *
+ * @param numberOf gives the switch of a mutant its number; undefined for a place that stays as it is
+ */
+export function instrument(
+	file: string,
+	text: string,
+	numberOf: (mutant: Mutant) => number | undefined,
+): string {
+	const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+	/** The text of a place: as it is, or with a switch. */
+	const place = (
+		node: ts.Node,
+		what: string,
+		textOf: (node: ts.Node) => string,
+		switched: (on: string, kept: string) => string,
+	): string => {
+		const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+		const number = numberOf({ file, line, what: `${what}: ${short(node.getText())}` });
+		const kept = textOf(node);
+		return number === undefined ? kept : switched(`mutant(${number})`, kept);
+	};
+
+	/** The text of a node, with the switches within it. */
+	const inner = (node: ts.Node): string => {
+		let [out, at] = ['', node.getStart()];
+		ts.forEachChild(node, (child) => {
+			out += text.slice(at, child.getStart()) + changed(child);
+			at = child.end;
+		});
+		return out + text.slice(at, node.end);
+	};
+
+	/** The text of a node, with a switch around it if it can be changed. */
+	const changed = (node: ts.Node): string => {
+		if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isInterfaceDeclaration(node)) {
+			return node.getText();
+		}
+		if (isCondition(node)) {
+			return place(node, 'negated', inner, (on, kept) => `(${on} !== Boolean(${kept}))`);
+		}
+		if (ts.isBinaryExpression(node)) return ofBinary(node);
+		if (node.kind === SyntaxKind.TrueKeyword || node.kind === SyntaxKind.FalseKeyword) {
+			return place(node, 'inverted', inner, (on, kept) => `(${on} !== ${kept})`);
+		}
+		if (isText(node)) {
+			return place(node, 'another text', inner, (on, kept) => `(${on} ? 'mutant' : ${kept})`);
+		}
+		if (ts.isNumericLiteral(node) && !isName(node)) {
+			return place(node, 'one more', inner, (on, kept) => `(${on} ? 1 + ${kept} : ${kept})`);
+		}
+		if (isDroppable(node)) {
+			return place(node, 'dropped', inner, (on, kept) => `{ if (!${on}) { ${kept} } }`);
+		}
+		return inner(node);
+	};
+
+	const ofBinary = (node: ts.BinaryExpression): string => {
+		const operator = node.operatorToken.getText();
+		const other = { '&&': '||', '||': '&&', '===': '!==', '!==': '===' }[operator];
+		if (other === undefined) return inner(node);
+		let [left, right] = ['', ''];
+		const kept = () => {
+			[left, right] = [changed(node.left), changed(node.right)];
+			return `${left} ${operator} ${right}`;
+		};
+		const switched = (on: string, text: string) =>
+			`(${on} ? (${left} ${other} ${right}) : (${text}))`;
+		return place(node, `${operator} to ${other}`, kept, switched);
+	};
+
+	const body = source.statements.map(changed).join('\n');
+	// Without mutants-environment.cjs there is none.
+	const choice = 'function mutant(number) { return globalThis.mutant?.(number) === true; }';
+	return `// @ts-nocheck\n${body}\n${choice}\n`;
+}
+
+/** What decides: but for comparisons and the like, whose operators are changed. */
+function isCondition(node: ts.Node): boolean {
+	if (ts.isBinaryExpression(node)) return false;
+	const { parent } = node;
+	if (ts.isIfStatement(parent) || ts.isWhileStatement(parent)) return parent.expression === node;
+	return ts.isConditionalExpression(parent) && parent.condition === node;
+}
+
+const isText = (node: ts.Node): boolean =>
+	ts.isStringLiteral(node) && !isName(node) && !ts.isExportDeclaration(node.parent);
+
+/** The name of a property, which is no value. */
+const isName = (node: ts.Node): boolean =>
+	('name' in node.parent && node.parent.name === node) ||
+	(ts.isBindingElement(node.parent) && node.parent.propertyName === node);
+
+/** A statement without which the others still are a program. */
+function isDroppable(node: ts.Node): boolean {
+	if (ts.isExpressionStatement(node)) return !/^super\(/.test(node.getText());
+	const isEnd = ts.isReturnStatement(node) || ts.isThrowStatement(node);
+	return isEnd && (ts.isIfStatement(node.parent) || ts.isIfStatement(node.parent.parent));
+}
