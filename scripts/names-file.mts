@@ -17,6 +17,7 @@ const OTHER_OUTPUT = {
 		'details.charged': 'string',
 		'details.description': 'string',
 		'details.estimatedCost': 'number',
+		'details.errorType': 'string',
 		'details.httpCode': 'integer',
 		'details.model': 'string',
 		'details.outcome': 'string',

@@ -8,7 +8,7 @@ import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, unknownOutcome, withDetails, type Problem } from '../protocol/gatewayError';
 import { readBill } from '../responses/cost';
 import { readRequestId, withRequestId } from '../responses/requestId';
-import { saysFailure, errorIn, reasonIn } from '../responses/errorBody';
+import { saysFailure, errorIn, errorTypeIn, reasonIn } from '../responses/errorBody';
 import { idOfAddress, layersOf, readTaskId } from '../responses/responseFields';
 import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, serverOf, type Server } from './faultTexts';
@@ -57,16 +57,16 @@ const MAY_BE_STORED = `If its cause is gone and a retry gets this response again
 
 /**
  * The error for an outcome that is not a good response (docs/protocol.md, "Errors"), with the number of
- * its request.
+ * its request and the gateway's word for its kind.
  */
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
 	const error = errorWithoutId(plan, outcome, attempts);
-	// The number of an image's host says nothing about the gateway.
-	const { headers = {} } = outcome;
-	const requestId = plan.call === 'download' ? undefined : readRequestId(headers);
-	if (requestId === undefined) return error;
+	// What an image's host says of itself says nothing about the gateway.
+	if (plan.call === 'download') return error;
+	const requestId = readRequestId(outcome.headers);
 	const description = withRequestId(error.problem.description, requestId);
-	return withDetails(error, { description, requestId });
+	const errorType = outcome.kind === 'response' ? errorTypeIn(outcome.json) : undefined;
+	return withDetails(error, { description, requestId, errorType });
 }
 
 /** What the gateway has billed for a request of unknown outcome, if it says so. */

@@ -2,6 +2,7 @@ import { LONGEST_EXCERPT, afterColon } from '../../util/text';
 import { GatewayError, hasCode, withDetails, type Problem } from '../protocol/gatewayError';
 import { withoutInlineImages } from '../../util/inlineImages';
 import { namedAddresses } from '../../util/httpAddresses';
+import { errorTypeIn } from '../responses/errorBody';
 import { withRequestId } from '../responses/requestId';
 import { isFinished, statusGroup } from '../protocol/status';
 import {
@@ -26,6 +27,7 @@ export function taskError(state: TaskState): GatewayError | undefined {
 		: `Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`;
 	const problem: Problem = {
 		...{ taskId, taskType, status, requestId, cost, costCurrency },
+		errorType: errorTypeIn(state.response),
 		message: hasFailed
 			? ended + afterColon(state.reason)
 			: `${ended} but without an image${afterColon(reasonWithoutImage(state))}`,

@@ -29,6 +29,8 @@ export interface Problem {
 	/** The gateway's bill, in `costCurrency` if that is named. */
 	cost?: number;
 	costCurrency?: string;
+	/** What kind of error it is, in the gateway's own word. */
+	errorType?: string;
 	/** The number of the request that the error is about, for the gateway's support. */
 	requestId?: string;
 	/** The beginning of a response that may contain the ID of a paid task or its image. */

@@ -30,6 +30,15 @@ export function isGatewayError(outcome: Outcome): boolean {
 }
 
 /**
+ * The kind of an error in the gateway's own word, such as `invalid_request_error`: `error.type`
+ * (docs/protocol.md, "Errors").
+ */
+export function errorTypeIn(body: unknown): string | undefined {
+	const error = isJsonObject(body) ? body.error : undefined;
+	return isJsonObject(error) ? firstText([error.type]) : undefined;
+}
+
+/**
  * Whether a response says that the server expects https: servers respond so to http at a TLS port.
  */
 export function needsHttps({ httpCode, text, json }: HttpResponse): boolean {

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { withoutDataUrls, withoutInlineImages } from '../../util/inlineImages';
-import { GatewayError, hasCode } from '../../gateway';
+import { GatewayError, hasCode, withDetails } from '../../gateway';
 import type { ModelRecord } from '../../gateway/models';
 import { didYouMean } from '../../util/closestMatch';
 import type { Run } from '../shared/run/runContext';
@@ -48,8 +48,7 @@ export async function getModel(
 		const records = [...listed, ...(await otherNames(run, listed))];
 		const named = records.find((record) => record.isNameOnly && record.model === model);
 		if (named !== undefined && format === 'json') return itemOf(named);
-		const isNotFound = error.problem.httpCode === 404;
-		throw isNotFound ? notPublished(model, records) : error;
+		throw error.problem.httpCode === 404 ? notPublished(error, model, records) : error;
 	}
 }
 
@@ -122,15 +121,17 @@ export function rowOf(record: ModelRecord): IDataObject {
 	return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, value ?? null]));
 }
 
-function notPublished(model: string, records: ModelRecord[]): GatewayError {
+/** The error with the gateway's own words, which follow its status, and the nearest name. */
+function notPublished(error: GatewayError, model: string, records: ModelRecord[]): GatewayError {
 	const near = didYouMean(
 		model,
 		records.map((record) => record.model),
 	);
-	return new GatewayError({
-		message: `The gateway has no model '${model}' (404)`,
+	const status = `The gateway has no model '${model}' (404)`;
+	return withDetails(error, {
+		message: error.message.replace(/^.*?\(404\)/, () => status),
 		description: `It may be disabled, or its name misspelled. ${near || "'Get Many' lists the available models."}`,
-		httpCode: 404,
+		settings: undefined,
 	});
 }
 

@@ -31,7 +31,19 @@ import { sumOfBills } from '../shared/run/totals';
 import { readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
 import { messageRequest, promptIn, readInputKind, readMessageDraft } from './messageParameters';
+import { isJsonObject, type JsonObject } from '../../util/json';
 import { counted } from '../../util/text';
+
+const HIDDEN =
+	"The model's thinking came back empty, though it is charged. Set 'Display Thinking' to 'Summarized' to see a summary.";
+
+/** Whether a model doesn't show its thinking, and nobody asked it to leave it out. */
+function hidesThinking({ plan: { body = {} } }: MessageOrder, message: JsonObject): boolean {
+	const { display } = isJsonObject(body.thinking) ? body.thinking : {};
+	const { thinking, content = [] } = readMessage(message) ?? {};
+	const hasThought = content.some((block) => isJsonObject(block) && block.type === 'thinking');
+	return display === undefined && hasThought && thinking === '';
+}
 
 /** The messages of a run. */
 interface MessageBatch {
@@ -149,12 +161,13 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 /** Does the job of an item. @returns its output item */
 async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INodeExecutionData[]> {
 	const { run } = batch;
-	const { itemIndex, outputSettings } = job;
+	const { itemIndex, outputSettings, payment } = job;
 	const paid = await payForMessage(batch, job);
 	// Those of the payment: the conversation of this try may differ.
 	const { message, turns } = paid;
 	const hint = responseHint(message);
 	if (hint !== undefined) run.hints.add(withPlaces(hint));
+	if ('order' in payment && hidesThinking(payment.order, message)) run.hints.add(HIDDEN);
 	const about = { forTool: run.isTool, bill: laterBill(paid, {}) };
 	const json = messageOutput(message, turns, outputSettings, about);
 	// A copy, because the turns belong to the input and the response to the record of payments.

@@ -175,6 +175,21 @@ describe('a conversation over three turns', () => {
 	);
 });
 
+test.each([
+	['reason-next', {}, true],
+	['reason-next', { display: 'omitted' }, false],
+	['reason-next', { display: 'summarized' }, false],
+	['reason-large', {}, false],
+])(
+	'%s with the options %j: whether a hint says that the thinking came back empty',
+	async (model, options, isTold) => {
+		const result = await ask({ model, thinking: 'adaptive', options });
+		expect(result.error).toBeUndefined();
+		const told = result.hints(NODE).map(({ message }) => message);
+		expect(told.some((hint) => /thinking came back empty.*'Summarized'/.test(hint))).toBe(isTold);
+	},
+);
+
 describe('switching thinking', () => {
 	const warnings = (result: RunResult) =>
 		result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
@@ -322,6 +337,7 @@ describe('money', () => {
 		expect(failed!.json).toEqual({
 			error: expect.stringMatching(/^The outcome is unknown/),
 			details: {
+				errorType: 'server_error',
 				model: 'reason-large',
 				prompt: 'item 1.',
 				charged: 'maybe',

@@ -141,7 +141,7 @@ describe('get', () => {
 		expect(result.json(NODE)).toEqual([
 			record,
 			{
-				error: "The gateway has no model 'plain-imagi' (404)",
+				error: "The gateway has no model 'plain-imagi' (404): model plain-imagi is not published",
 				details: { charged: 'no', httpCode: 404, description },
 			},
 			record,

@@ -271,6 +271,22 @@ describe("the gateway's own words", () => {
 		expect(quote(text)).toBe(shown);
 	});
 
+	test.each([
+		[{ message: 'no', type: 'invalid_request_error' }, 'invalid_request_error'],
+		[{ message: 'no', type: 'x'.repeat(5000) }, expect.stringMatching(/^x{10,600}…?$/)],
+		[{ message: 'no', type: { of: 'what' } }, undefined],
+		['no', undefined],
+	])('the kind in %j', (error, expected) => {
+		for (const plan of [submit, message]) {
+			expect(errorFor(plan, response(400, { error })).problem.errorType).toEqual(expected);
+		}
+		const unclear = errorFor(submit, response(500, { error })).problem;
+		expect(unclear).toMatchObject({ errorType: expected });
+		expect(
+			errorFor(planDownload('https://cdn.example/a'), response(400, { error })).problem.errorType,
+		).toBeUndefined();
+	});
+
 	test('nothing of the response but its words is in an error', () => {
 		const body = { error: { message: '<i>no</i>\u0007' }, secret: 'sk-123456789' };
 		const outcome = response(400, body, { 'set-cookie': 'session=1' });
