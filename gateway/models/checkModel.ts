@@ -1,7 +1,7 @@
-import { withoutUndefined, type JsonObject } from '../../util/json';
+import type { JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
 import { IMAGE_LISTS } from '../protocol/credential';
-import { IMAGE_FIELD, type ImageRequest } from '../protocol/requestPlan';
+import { bodyOf, IMAGE_FIELD, type ImageRequest } from '../protocol/requestPlan';
 import type { TaskType } from '../protocol/taskType';
 import { countImages, type ImageCount } from './imageCount';
 import { checkRequest, withPublishedTypes } from './modelLimits';
@@ -64,11 +64,10 @@ export const unchecked = <R extends ImageRequest>(request: R): Checked<R> => ({
 	requested: exactly(countImages(parametersOf(request))),
 });
 
-/** The fields of a request, by the names under which they are sent. */
-function parametersOf({ modelParameters, fields = {}, extraFields }: ImageRequest): JsonObject {
-	const all = { ...modelParameters, ...withoutUndefined(fields), ...extraFields };
-	// A field that is null is left out of the request.
-	return Object.fromEntries(Object.entries(all).filter(([, one]) => one !== null));
+/** The parameters of a request: all that is sent but its model and its prompt. */
+function parametersOf(request: ImageRequest): JsonObject {
+	const sent = Object.entries(bodyOf(request));
+	return Object.fromEntries(sent.filter(([name]) => name !== 'model' && name !== 'prompt'));
 }
 
 const exactly = (count: ImageCount): number | undefined =>

@@ -132,7 +132,8 @@ function planImages(path: string, asyncFlag: AsyncFlag | undefined): PaidPlan {
 
 const JSON_ONLY = { Accept: 'application/json' };
 
-function bodyOf(request: ImageRequest, asyncFlag: AsyncFlag | undefined): JsonObject {
+/** The fields of a request, by the names under which they are sent. */
+export function bodyOf(request: ImageRequest, asyncFlag?: AsyncFlag): JsonObject {
 	const { model, prompt, fields = {} } = request;
 	const body = {
 		...request.modelParameters,

@@ -1,18 +1,13 @@
 import type { Outcome } from './outcome';
 
-/**
- * Headers with the pause, in this order. The reset headers also come with responses that refuse
- * nothing.
- */
-const RETRY_AFTER = ['retry-after'];
-const RETRY_AFTER_OR_RESET = [...RETRY_AFTER, 'ratelimit-reset', 'x-ratelimit-reset'];
+/** Headers with the pause, in this order. All but the first also come with responses that refuse nothing. */
+const HEADERS = ['retry-after', 'ratelimit-reset', 'x-ratelimit-reset'];
 
 /** The pause in a response's headers, or in the words of a 429, in milliseconds; undefined if there is none. */
 export function requestedPauseMs(outcome: Outcome, now: number): number | undefined {
 	if (outcome.kind === 'fault') return undefined;
 	const { httpCode, headers, text } = outcome;
-	const names = httpCode === 429 || httpCode === 503 ? RETRY_AFTER_OR_RESET : RETRY_AFTER;
-	return names
+	return HEADERS.slice(0, httpCode === 429 || httpCode === 503 ? undefined : 1)
 		.map((name) => retryAfterMs(headers[name], now))
 		.concat(httpCode === 429 ? pauseInWords(text) : undefined)
 		.find((pauseMs) => pauseMs !== undefined);
