@@ -35,6 +35,20 @@ test('those of one key in one journal are sent once; others, and those without a
 	expect(await Promise.all([buy('c', UNRECORDED), buy('c', UNRECORDED)])).toEqual([5, 6]);
 });
 
+test('those without a record do not wait for one another', async () => {
+	let [sending, most] = [0, 0];
+	const sendOnce: Sender['sendOnce'] = async () => {
+		most = Math.max(most, (sending += 1));
+		await Promise.resolve();
+		sending -= 1;
+		return response(200, {});
+	};
+	const payer = { ...payerFor(() => ({})), sendOnce };
+	const buy = async () => await pay(payer, UNRECORDED, 'a', PLAN, () => 1 as never);
+	await Promise.all([buy(), buy()]);
+	expect(most).toBe(2);
+});
+
 test('after one that was refused, the next is sent; after an unknown outcome, none', async () => {
 	const outcomes = [response(400, {}), fault('reset'), response(200, { count: 3 })];
 	let sent = 0;
