@@ -8,7 +8,6 @@ import {
 import {
 	type Checked,
 	checkModel,
-	makesVideos,
 	MODE_OF,
 	type ModelList,
 	type ModelRecord,
@@ -62,18 +61,11 @@ export class Checker {
 		return isOnlySync;
 	}
 
-	/** @throws GatewayError if the model generates videos */
 	async check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>> {
 		const { model } = request;
 		const listed = await this.lookUp(model);
 		if (listed === undefined) return { ...unchecked(request), noEstimate: this.noListing };
 		const { record, suggestion } = listed;
-		if (record !== undefined && makesVideos(record)) {
-			throw new GatewayError({
-				message: `The model '${model}' generates videos, and the gateway has no endpoint for videos`,
-				description: `Choose an image model from the list. ${SEND_ANYWAY}`,
-			});
-		}
 		if (record === undefined) {
 			this.run.hints.add(
 				`The gateway doesn't list the model '${model.slice(0, LONGEST_NAME)}', so the request wasn't checked before sending. ${suggestion}`.trim(),
