@@ -140,13 +140,13 @@ export class Checker {
 		if (list === undefined) return undefined;
 		const isNew = !this.listed.has(name);
 		const found = this.find(list.models, name);
-		const { models } = this.run.gateway;
-		if (isNew && this.listed.size <= MOST_SUGGESTIONS) {
+		if (isNew) {
+			const { models } = this.run.gateway;
 			const { record } = found;
 			// A model that a cut list doesn't show may be there all the same.
-			const mayBeCut = record === undefined && list.isCut;
-			const priced = record && models.withPrice(record, this.needsPrices);
-			found.asked = mayBeCut ? models.readModelOnce(name) : priced;
+			const mayBeCut = list.isCut && this.listed.size <= MOST_SUGGESTIONS;
+			const cut = mayBeCut ? models.readModelOnce(name) : undefined;
+			found.asked = record ? models.withPrice(record, this.needsPrices) : cut;
 		}
 		// The other items with this model wait for the same answer.
 		found.record = (await found.asked) ?? found.record;

@@ -399,6 +399,15 @@ describe('the price', () => {
 		expect(router.paid()).toEqual([]);
 	});
 
+	test('is known for each of many models', async () => {
+		const data = Array.from({ length: 103 }, (_, index) => ({ ...seedream, id: `m${index}` }));
+		const router = await openRouter({ models: { data }, pricing: [[image(0.05)]] });
+		const parameters = { model: byName('={{ "m" + $itemIndex }}'), options: { dryRun: true } };
+		const items = Array<Given>(data.length).fill({});
+		const costs = (await router.run('imageGeneration', parameters, items)).json(NODE);
+		expect(costs.filter(({ estimatedCost }) => estimatedCost !== 0.05)).toEqual([]);
+	});
+
 	test('at another host is not asked for', async () => {
 		const other = await opened(openTap());
 		const away = { ...seedream, endpoints: `${other.url}${ENDPOINTS}` };
