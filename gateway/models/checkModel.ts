@@ -43,7 +43,7 @@ export function checkModel<R extends ImageRequest>(
 	const images = request.files?.filter(
 		({ name, url }) => name === IMAGE_FIELD && url === undefined,
 	);
-	const count = countImages(parameters, record.parameters);
+	const count = countImages({ ...record.defaults, ...parameters }, record.parameters);
 	const { imageCount } = request;
 	return {
 		request: { ...request, modelParameters },

@@ -34,6 +34,7 @@ function readImageModel(record: JsonObject): ModelRecord | undefined {
 				type === 'enum' ? listIn(values).filter(isAllowedValue) : [],
 			]),
 		),
+		defaults: Object.fromEntries(described.map(([name, one]) => [name, one.default])),
 		ranges: new Map(
 			described
 				.filter(([, { type }]) => type === 'range')

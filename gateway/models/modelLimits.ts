@@ -2,7 +2,7 @@ import { numberOf, type JsonObject } from '../../util/json';
 import { MB } from '../../util/megabyte';
 import { quote } from '../../util/text';
 import type { ModelRecord, NumberRange, ReferenceLimits } from './models';
-import { MODE_OF, suits } from './models';
+import { makesVideos, MODE_OF, suits } from './models';
 import type { FormFile } from '../protocol/requestPlan';
 import type { TaskType } from '../protocol/taskType';
 
@@ -40,7 +40,9 @@ function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequ
 	const mode = MODE_OF[taskType];
 	const { modes, mediaType = 'nothing', generationModes = [] } = record;
 	if (!suits(record, mode)) {
-		const offered = modes === undefined || modes.includes(mode) ? [mediaType] : modes;
+		const isVideo = makesVideos(record);
+		const isOther = isVideo || modes === undefined || modes.includes(mode);
+		const offered = isOther ? [isVideo ? 'videos' : mediaType] : modes;
 		violations.push(violation('The requested operation', mode, listed(offered)));
 	}
 	if (generationModes.length > 0 && !generationModes.includes(asynchronous ? 'async' : 'sync')) {

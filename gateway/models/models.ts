@@ -17,6 +17,8 @@ export interface ModelRecord {
 	generationModes?: string[];
 	/** By name, the allowed values; none where any is. */
 	parameters: Record<string, AllowedValue[]>;
+	/** By name, the values of parameters that aren't sent. */
+	defaults?: JsonObject;
 	/** The parameters that are numbers within bounds; undefined if the list has no such kind. */
 	ranges?: Map<string, NumberRange>;
 	referenceImages?: ReferenceLimits;

@@ -8,7 +8,6 @@ import {
 import {
 	type Checked,
 	checkModel,
-	makesVideos,
 	MODE_OF,
 	type ModelList,
 	type ModelRecord,
@@ -61,18 +60,11 @@ export class Checker {
 		return isOnlySync;
 	}
 
-	/** @throws GatewayError if the model generates videos */
 	async check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>> {
 		const { model } = request;
 		const listed = await this.lookUp(model);
 		if (listed === undefined) return { ...unchecked(request), noEstimate: this.noListing };
 		const { record, suggestion } = listed;
-		if (record !== undefined && makesVideos(record)) {
-			throw new GatewayError({
-				message: `The model '${model}' generates videos, and the gateway has no endpoint for videos`,
-				description: `Choose an image model from the list. ${SEND_ANYWAY}`,
-			});
-		}
 		if (record === undefined) {
 			this.run.hints.add(
 				`The gateway doesn't list the model '${model.slice(0, LONGEST_NAME)}', so the request wasn't checked before sending. ${suggestion}`.trim(),
@@ -147,13 +139,13 @@ export class Checker {
 		if (list === undefined) return undefined;
 		const isNew = !this.listed.has(name);
 		const found = this.find(list.models, name);
-		const { models } = this.run.gateway;
-		if (isNew && this.listed.size <= MOST_SUGGESTIONS) {
+		if (isNew) {
+			const { models } = this.run.gateway;
 			const { record } = found;
 			// A model that a cut list doesn't show may be there all the same.
-			const mayBeCut = record === undefined && list.isCut;
-			const priced = record && models.withPrice(record, this.needsPrices);
-			found.asked = mayBeCut ? models.readModelOnce(name) : priced;
+			const mayBeCut = list.isCut && this.listed.size <= MOST_SUGGESTIONS;
+			const cut = mayBeCut ? models.readModelOnce(name) : undefined;
+			found.asked = record ? models.withPrice(record, this.needsPrices) : cut;
 		}
 		// The other items with this model wait for the same answer.
 		found.record = (await found.asked) ?? found.record;

@@ -412,6 +412,29 @@ describe('the price', () => {
 		expect(router.paid()).toEqual([]);
 	});
 
+	test.each([
+		[{ type: 'range', min: 1, max: 4, default: 4 }, {}, 0.2],
+		[{ type: 'range', min: 1, max: 4, default: 4 }, { n: 2 }, 0.1],
+		[{ type: 'enum', values: [1, 2], default: 2 }, {}, 0.1],
+		[{ type: 'range', min: 1, max: 4, default: null }, {}, 0.05],
+	])('is that of all images, also by default: %j, %j', async (n, chosen, cost) => {
+		const model = { ...seedream, supported_parameters: { n } };
+		const router = await openRouter({ models: { data: [model] }, pricing: [[image(0.05)]] });
+		const options = { ...chosen, dryRun: true };
+		const [item] = (await router.run('imageGeneration', { options })).json(NODE);
+		expect(item!.estimatedCost).toBe(cost);
+		expect(item!.request).toMatchObject({ body: chosen });
+	});
+
+	test('is known for each of many models', async () => {
+		const data = Array.from({ length: 103 }, (_, index) => ({ ...seedream, id: `m${index}` }));
+		const router = await openRouter({ models: { data }, pricing: [[image(0.05)]] });
+		const parameters = { model: byName('={{ "m" + $itemIndex }}'), options: { dryRun: true } };
+		const items = Array<Given>(data.length).fill({});
+		const costs = (await router.run('imageGeneration', parameters, items)).json(NODE);
+		expect(costs.filter(({ estimatedCost }) => estimatedCost !== 0.05)).toEqual([]);
+	});
+
 	test('at another host is not asked for', async () => {
 		const other = await opened(openTap());
 		const away = { ...seedream, endpoints: `${other.url}${ENDPOINTS}` };

@@ -118,14 +118,24 @@ function expectRefused(result: RunResult, model: string, ...violations: string[]
 	expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
 }
 
+const notOf = (mode: string) => `The requested operation is ${mode}; allowed: videos`;
+
 test.each([
-	['imageGeneration', '={{ "fi" + "lm" }}', { options: { dryRun: true } }],
-	['imageEdit', 'film that says it paints', { mode: 'submit' }],
-])('%s with the video model %s says so', async (type, model, more) => {
+	['imageGeneration', 'text_to_image'],
+	['imageEdit', 'image_edit'],
+])('%s with a video model says so', async (type, mode) => {
+	const model = 'film that says it paints';
 	const files = { data: { bytes: TINY_PNG, mimeType: 'image/png' } };
-	expect(errorOf(await make(model, more, [{ files }], {}, host, type)).message).toMatch(
-		/^The model 'film.*' generates videos, and the gateway has no endpoint for videos$/,
-	);
+	const result = await make(model, { mode: 'submit' }, [{ files }], {}, host, type);
+	expectRefused(result, model, notOf(mode));
+});
+
+test('a video model is no other limit: a dry run goes on, and whoever turns checks off meets the budget', async () => {
+	const [item] = (await make('={{ "fi" + "lm" }}', { options: { dryRun: true } })).json(NODE);
+	expect(item!.verdict).toBe(`Would be refused: ${notOf('text_to_image')}`);
+	const options = { checkLimits: false, budget: 5 };
+	const { message } = errorOf(await make('film', { options }));
+	expect(message).toBe("'Budget' is set, but the price of the model 'film' is unknown");
 	expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
 });
 

@@ -24,8 +24,10 @@ describe('the task of a model', () => {
 		['edit', { modes: ['text_to_image', 'image_edit'] }, undefined],
 		['edit', { modes: ['text_to_image'] }, 'text_to_image'],
 		['generation', { modes: ['image_edit', 'upscale'] }, 'image_edit, upscale'],
-		['generation', { media_type: 'video' }, 'video'],
-		['generation', { media_type: 'video', modes: ['text_to_image'] }, 'video'],
+		['generation', { media_type: 'video' }, 'videos'],
+		['generation', { media_type: 'video', modes: ['text_to_image'] }, 'videos'],
+		['edit', { modes: ['text_to_video'] }, 'videos'],
+		['generation', { media_type: 'audio' }, 'audio'],
 	] as const)('%s of %j', (taskType, record, allowed) => {
 		const line = `The requested operation is ${asked[taskType]}; allowed: ${allowed}`;
 		expect(wrong(record, { taskType })).toEqual(allowed === undefined ? [] : [line]);
