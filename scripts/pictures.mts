@@ -1,5 +1,5 @@
 /**
- * `npm run pictures`: the pictures in README, taken in a real n8n: prices in the list of models, what
+ * `npm run pictures`: the pictures in README, taken in a real n8n: the first image, prices in the list of models, what
  * Dry Run tells, and an error that names a paid task. Writes docs/images/*.png.
  */
 import { join } from 'node:path';
@@ -105,6 +105,14 @@ async function take(editor: Editor, server: N8nServer, credentials: Credentials)
 	const { page } = editor;
 	const output = editor.byTestId('output-panel').first();
 	await openNode(editor, server, credentials, {});
+	await execute(editor, server);
+	await page.getByText('Binary', { exact: true }).last().click();
+	await editor.byTestId('ndv-view-binary-data').first().click();
+	await page.locator('img[src*="binary-data"]').first().waitFor();
+	await page.waitForTimeout(SETTLE_MS);
+	await save(editor, 'first-image', page.locator('body'), { height: VIEWPORT.height });
+
+	await openNode(editor, server, credentials, {});
 	await editor.byTestId('rlc-input').first().click();
 	await page.waitForTimeout(SETTLE_MS);
 	// Its label is above it, the list below.
@@ -128,7 +136,7 @@ async function main(): Promise<void> {
 	if (!findChromium()) throw new Error('There is no chromium: apt-get install -y chromium');
 	await ensureServer('2', console.log);
 	const packed = await packPackage();
-	const gateway = await startGateway({ taskSeconds: 60 });
+	const gateway = await startGateway({ taskSeconds: 15 });
 	const server = await startServer({ version: '2', package: packed.tarball });
 	try {
 		const credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
