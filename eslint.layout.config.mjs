@@ -1,7 +1,7 @@
 /**
  * n8n's rules, and ours: who may import whom, and how long a function may be. Strict mode wants
- * eslint.config.mjs as n8n has it, so `npm run lint` runs this one after it. Between the rooms of `gateway/` and of `nodes/shared/`, the
- * drawing in docs/architecture.md decides (test/unit/repository/layout.test.mts).
+ * eslint.config.mjs as n8n has it, so `npm run lint` runs this one after it. Between the rooms of `gateway/`
+ * and of `nodes/shared/`, the drawing in docs/architecture.md decides: test/unit/repository/layout.test.mts.
  */
 import { config } from '@n8n/node-cli/eslint';
 import { readdirSync } from 'node:fs';
