@@ -180,7 +180,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 3600 },
 		default: 3,
 		description:
-			'Approximate time between status checks, from a third of this value for a young task to five thirds for a thousand tasks',
+			'Approximate time between status checks, from a third of this value for a young task to five thirds for 250 tasks or more',
 	},
 	requestsPerSecond: {
 		displayName: 'Requests per Second',
