@@ -19,6 +19,7 @@ const OTHER_OUTPUT = {
 		'details.estimatedCost': 'number',
 		'details.errorType': 'string',
 		'details.httpCode': 'integer',
+		'details.index': 'integer',
 		'details.model': 'string',
 		'details.outcome': 'string',
 		'details.prompt': 'string',

@@ -26,7 +26,13 @@ import { failedItems } from '../shared/errors/nodeErrors';
 import type { RequestFacts } from '../shared/errors/itemReport';
 import { withPlaces } from '../shared/errors/settingPlaces';
 import { addHints, currencyOf, openRun, type Run } from '../shared/run/runContext';
-import { andUnpriced, describeBills, describeItems, lineOf, tellUser } from '../shared/run/summary';
+import {
+	andUnpriced,
+	describeBills,
+	describeItems,
+	sentenceOf,
+	tellUser,
+} from '../shared/run/summary';
 import { sumOfBills } from '../shared/run/totals';
 import { readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget, type MessageTarget } from './messageOutput';
@@ -118,7 +124,7 @@ export async function sendMessages(
 			cost === '' ? '' : `cost ${cost}${andUnpriced(unbilled, 'message')}`,
 			...describeItems(items, counts),
 		];
-		tellUser(context, lineOf(done), 'info');
+		tellUser(context, sentenceOf(done), 'info');
 		paymentLog.itemReport.markReturned(failedItems(items));
 		return [items.flat()];
 	} finally {

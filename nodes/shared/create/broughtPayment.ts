@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { readCharged, statusGroup, type TaskType } from '../../../gateway';
-import { nonEmptyString } from '../../../util/json';
+import { finiteNumber, nonEmptyString } from '../../../util/json';
 import { orUndefined } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { PaymentResult } from '../payments/payment';
@@ -33,8 +33,9 @@ function readPayment(item: ItemParameters, taskType: TaskType): PaymentResult | 
 	if ((taskTypeIn(details) ?? taskType) !== taskType) return undefined;
 	if (statusGroup(details.status) === 'unsuccessful') return undefined;
 	const { cost, costCurrency, ...facts } = factsOfInput(item);
+	const index = finiteNumber(details.index);
 	const requestId = nonEmptyString(details.requestId);
-	const about = { facts, cost, costCurrency, requestId, brought: charged };
+	const about = { facts: { ...facts, index }, cost, costCurrency, requestId, brought: charged };
 	const urls = Array.isArray(details.urls) ? details.urls : [details.url];
 	const images = urls.flatMap((one) => nonEmptyString(one) ?? []).map((url) => ({ url }));
 	const taskId = nonEmptyString(details.taskId);

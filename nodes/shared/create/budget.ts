@@ -56,19 +56,20 @@ export class Budget {
 		this.dry.cost = rounded(this.dry.cost + cost);
 	}
 
+	/** The error of a dry run whose requests so far exceed the budget. */
+	dryOverrun(): GatewayError | undefined {
+		return this.overrun(this.dry.cost, this.dry.requests);
+	}
+
 	/**
-	 * The total of a dry run for its hint, and the violation of the budget that each item shows.
+	 * The total of a dry run for its hint.
 	 *
 	 * @param failed the number of items that can't be sent at all
 	 * @returns undefined if the items already say as much
 	 */
-	describeDry(
-		failed = 0,
-		currency?: string,
-	): { summary: string; violations: string[] } | undefined {
+	describeDry(failed: number, currency?: string): string | undefined {
 		const { requests, priced, cost } = this.dry;
 		if (requests === 0 || (requests + failed === 1 && !this.isSet)) return undefined;
-		const overrun = this.overrun(cost, requests);
 		const count = counted(requests, 'request');
 		const estimated = priced === 0 ? '' : `; estimated cost ${inItsUnit(cost, currency)}`;
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
@@ -76,12 +77,9 @@ export class Budget {
 		const left = spent > 0 ? `, of which ${spent} is spent` : '';
 		const budget = this.isSet ? `; budget ${this.amount}${left}` : '';
 		const failures = failed === 0 ? '' : `; ${counted(failed, 'item')} failed`;
-		const isRefused = overrun !== undefined || (this.isSet && priced < requests);
+		const isRefused = this.dryOverrun() !== undefined || (this.isSet && priced < requests);
 		const end = isRefused ? ': would be refused' : '';
-		return {
-			summary: `Dry run: ${count}${estimated}${unknown}${failures}${budget}${end}.`,
-			violations: overrun === undefined ? [] : [overrun.message],
-		};
+		return `Dry run: ${count}${estimated}${unknown}${failures}${budget}${end}.`;
 	}
 
 	/** Adds the request of an item, or its error if it can't be sent within the budget. */

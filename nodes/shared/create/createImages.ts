@@ -96,7 +96,7 @@ async function outputOf(
 		tellUser(context, told, 'info');
 	}
 	const dryRun = budget.describeDry(failedItems(items).size, currencyOf(run));
-	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
+	if (dryRun !== undefined) addHints(context, [dryRun], 'info');
 	const counts = {
 		rateLimitedRequests: run.rateLimitedRequests(),
 		reused: paymentLog.itemReport.reused(),

@@ -56,7 +56,7 @@ function showRequest(
 	{ checked, order, outputSettings }: DryRunJob,
 ): INodeExecutionData {
 	const unpriced = budget.unpriced(checked.request.model, checked)?.message ?? [];
-	const overBudget = budget.describeDry()?.violations ?? [];
+	const overBudget = budget.dryOverrun()?.message ?? [];
 	const violations = [...checked.violations, unpriced, overBudget].flat();
 	return dryRunItem(order, { ...checked, violations }, outputSettings);
 }

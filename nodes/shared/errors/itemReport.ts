@@ -16,13 +16,15 @@ export type RequestFacts = Bill & {
 	 * The price of an image, if the model has one: the cost then follows from the returned images.
 	 */
 	pricePerImage?: number;
+	/** The index of the first image, where the others of its request are already there. */
+	index?: number;
 };
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
 export interface ItemDetails
 	extends Pick<
 			RequestFacts,
-			'model' | 'prompt' | 'row' | 'estimatedCost' | 'cost' | 'costCurrency'
+			'model' | 'prompt' | 'row' | 'estimatedCost' | 'cost' | 'costCurrency' | 'index'
 		>,
 		Partial<Pick<Task, 'taskId' | 'taskType' | 'status' | 'statusUrl'>> {
 	charged: Charged;

@@ -113,7 +113,7 @@ const UNCLEAR =
 	"Requests that may have been charged. Check the usage log in the gateway's console:";
 
 /** The heading and the line of a payment. */
-function lineOf(payment: UnreturnedPayment): [heading: string, text: string] {
+function headingAndText(payment: UnreturnedPayment): [heading: string, text: string] {
 	const { outcome, taskId, taskType = 'image', url, note } = payment;
 	if (outcome === 'unknown') {
 		const id = taskId === undefined ? '' : `; its response contains the ID ${quote(taskId)}`;
@@ -141,7 +141,7 @@ export function describeUnreturned(
 	payments: UnreturnedPayment[],
 	nameOf: NameOfRow = rowName,
 ): string {
-	const lines = payments.map((payment) => ({ item: payment.item, line: lineOf(payment) }));
+	const lines = payments.map((payment) => ({ item: payment.item, line: headingAndText(payment) }));
 	return [TASKS, IMAGES, STORED, UNCLEAR]
 		.flatMap((heading) => {
 			const own = lines.filter(({ line: [kind] }) => kind === heading);
@@ -153,7 +153,7 @@ export function describeUnreturned(
 
 /** A payment as a short line, for a person who reads many. */
 const shortLine = (payment: UnreturnedPayment, nameOf: NameOfRow): string =>
-	`${capital(nameOf(payment.item))}: ${lineOf(payment)[1]}`;
+	`${capital(nameOf(payment.item))}: ${headingAndText(payment)[1]}`;
 
 /** What was paid for and not returned, in a sentence or two; the IDs are in the error's lines. */
 function describePaid(paid: UnreturnedPayment[], recoveryAdvice: string): string {

@@ -140,14 +140,15 @@ export async function itemPerImage(
 	outputSettings: OutputSettings,
 ): Promise<INodeExecutionData[]> {
 	const { isTool } = run;
-	const { model, created, taskId, taskType, status, prompt, requestId } = facts;
+	const { model, created, taskId, taskType, status, prompt, requestId, index: first = 0 } = facts;
 	const task = { status, taskId, taskType };
 	const usage = isTool ? undefined : facts.usage;
 	const fileOf = fileGetter(run, facts, outputSettings);
 	const cost = costOf(facts, images.length);
-	const itemOf = async (image: ResultFile, index: number): Promise<INodeExecutionData> => {
-		const estimatedCost = costShare(cost, index, images.length);
-		const bill = billShare(facts, index, images.length);
+	const itemOf = async (image: ResultFile, at: number): Promise<INodeExecutionData> => {
+		const index = first + at;
+		const estimatedCost = costShare(cost, at, images.length);
+		const bill = billShare(facts, at, images.length);
 		try {
 			const file = await fileOf(image, index);
 			const shown = shownImage(image);
@@ -173,7 +174,7 @@ export async function itemPerImage(
 		} catch (error) {
 			const failure = error instanceof GatewayError ? withDetails(error, task) : error;
 			if (!run.continuesOnFail) throw failure;
-			const about = { model, prompt, estimatedCost, usage, ...bill, ...task, requestId };
+			const about = { model, prompt, estimatedCost, usage, ...bill, ...task, requestId, index };
 			return failedItem(run.node, failure, outputSettings.itemIndex, { charged: 'yes', ...about });
 		}
 	};

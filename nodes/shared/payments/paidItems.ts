@@ -59,13 +59,14 @@ export class PaidItems implements ItemReport {
 		const named = paid ?? assignment.paymentsOf(itemIndex).at(-1)?.result;
 		// A task goes with the prompt that it was paid for.
 		const facts = named?.facts ?? assignment.facts.get(itemIndex);
-		const { model, prompt, row } = facts ?? this.readFacts(itemIndex);
+		const { model, prompt, row, index } = facts ?? this.readFacts(itemIndex);
 		return {
 			charged: this.chargeOf(itemIndex),
 			...(named && leadsTo(named)),
 			model,
 			prompt,
 			row,
+			index,
 			// Only what is in the sum of this try: not a refused request, or a payment that it doesn't use.
 			...(this.journal.isStarted(itemIndex) && paid !== undefined
 				? { estimatedCost: paid.facts?.estimatedCost, ...billOf(paid) }

@@ -4,9 +4,8 @@ import type { Paid, Payment, PaymentResult } from './payment';
 
 /** What this try knows of the request of an item. */
 interface ItemState {
-	/** Whether its earlier payment is used again, or whether it was paid for in this try. */
-	isReused?: boolean;
-	isSent?: boolean;
+	/** Whether its earlier payment is used again, or it was paid for in this try. */
+	use?: 'reused' | 'sent';
 	/** The problem of its request in case of a Stop, while that is in progress. */
 	pending?: () => Problem;
 	/** Whether its request was sent again after an unknown outcome, and the tasks that were named before. */
@@ -27,7 +26,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 	find(itemIndex: number): ReturnType<Journal<number, R>['find']> {
 		const payment = this.assignment.owned.get(itemIndex);
 		if (payment === undefined) return undefined;
-		this.stateOf(itemIndex).isReused = true;
+		this.stateOf(itemIndex).use = 'reused';
 		const { result } = payment;
 		return result.kind === 'unknown'
 			? { charged: 'maybe', problem: result.problem }
@@ -48,7 +47,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 			const { taskId } = pending();
 			if (taskId !== undefined) (state.lostTasks ??= new Set()).add(taskId);
 		}
-		Object.assign(state, { isReused: false, isSent: true, pending });
+		Object.assign(state, { use: 'sent', pending });
 	}
 
 	/** @see Journal */
@@ -72,7 +71,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 	 * @throws GatewayError `outcomeUnknown` if it may have been charged
 	 */
 	reuse(itemIndex: number, { result }: Payment): R {
-		this.stateOf(itemIndex).isReused = true;
+		this.stateOf(itemIndex).use = 'reused';
 		if (result.kind !== 'unknown') return result as R;
 		throw new GatewayError(result.problem, 'outcomeUnknown');
 	}
@@ -86,14 +85,13 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 
 	/** Whether this try returns what an earlier one has paid for. */
 	isReused(itemIndex: number): boolean {
-		const { isReused = false } = this.stateOf(itemIndex);
-		return isReused && this.assignment.owned.get(itemIndex)?.result.kind !== 'unknown';
+		const { use } = this.stateOf(itemIndex);
+		return use === 'reused' && this.assignment.owned.get(itemIndex)?.result.kind !== 'unknown';
 	}
 
 	/** Whether this try has gone beyond the preparation of an item: then its error names what it paid. */
 	isStarted(itemIndex: number): boolean {
-		const { isReused = false, isSent = false } = this.stateOf(itemIndex);
-		return isReused || isSent;
+		return this.stateOf(itemIndex).use !== undefined;
 	}
 
 	/** The requests in progress, as a Stop would leave them. */

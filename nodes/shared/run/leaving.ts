@@ -23,17 +23,23 @@ export function leaving<T>(context: object, value: T): T {
 
 /** Items as they leave: their fields, and the names of their files. */
 export const leavingItems = (context: object, items: INodeExecutionData[]): INodeExecutionData[] =>
-	items.map((item) => {
-		const { json, binary } = item;
-		const files = Object.entries(binary ?? {}).map(
-			([field, file]) => [field, { ...file, fileName: leaving(context, file.fileName) }] as const,
-		);
-		return {
-			...item,
-			json: leaving(context, json),
-			...(binary && { binary: Object.fromEntries(files) }),
-		};
+	items.map((item) => ({
+		...withFileNames(item, (name) => leaving(context, name)),
+		json: leaving(context, item.json),
+	}));
+
+/** The same item with other names of its files. */
+export function withFileNames(
+	item: INodeExecutionData,
+	rename: (name: string) => string,
+): INodeExecutionData {
+	if (item.binary === undefined) return item;
+	const files = Object.entries(item.binary).map(([field, file]) => {
+		const { fileName } = file;
+		return [field, { ...file, fileName: fileName && rename(fileName) }] as const;
 	});
+	return { ...item, binary: Object.fromEntries(files) };
+}
 
 /** The fields of an error with texts, which n8n stores and shows. */
 const TEXTS_OF_ERROR = ['message', 'stack', 'description', 'messages', 'context', 'errorResponse'];

@@ -6,7 +6,7 @@ import { detailsOf } from '../errors/itemReport';
 import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from '../errors/nodeErrors';
 import { describeReasons } from '../errors/failureReasons';
-import { leaving } from './leaving';
+import { leaving, withFileNames } from './leaving';
 import { canWaitForSubExecution } from './n8nEngine';
 import { addHints, isTool } from './runContext';
 import { totalsOf } from './totals';
@@ -40,16 +40,7 @@ export interface RunResult {
  */
 export function withUniqueFileNames(items: INodeExecutionData[][]): INodeExecutionData[][] {
 	const names = new UniqueNames();
-	return items.map((list) =>
-		list.map((item) => {
-			if (item.binary === undefined) return item;
-			const files = Object.entries(item.binary).map(([field, data]) => {
-				const { fileName } = data;
-				return [field, { ...data, fileName: fileName && names.claim(fileName) }] as const;
-			});
-			return { ...item, binary: Object.fromEntries(files) };
-		}),
-	);
+	return items.map((list) => list.map((item) => withFileNames(item, (name) => names.claim(name))));
 }
 
 /** The size from which a hint is shown: n8n 2.41 can't read executions with 300 files of 300 kB. */
@@ -191,7 +182,7 @@ export function describeRun(result: RunResult): string {
 		bills.length === 0 ? '' : `cost ${describeBills(bills, currency)}`,
 		estimatedCost === undefined ? '' : `estimated cost ${inItsUnit(estimatedCost, currency)}`,
 	].filter((cost) => cost !== '');
-	return lineOf([
+	return sentenceOf([
 		images + tasks > 0 ? some(images, 'image') : '0 images',
 		some(tasks, 'task'),
 		costs.length === 0 ? '' : costs.join('; ') + andUnpriced(unpricedImages, 'image'),
@@ -216,5 +207,5 @@ export function describeItems(
 }
 
 /** The parts of a line that aren't empty, as a sentence. */
-export const lineOf = (parts: string[]): string =>
+export const sentenceOf = (parts: string[]): string =>
 	`${parts.filter((part) => part !== '').join('; ')}.`;

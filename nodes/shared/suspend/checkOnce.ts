@@ -9,6 +9,7 @@ import {
 	allTasks,
 	countTasks,
 	listTasks,
+	openWait,
 	withOutput,
 	type WaitEntry,
 	type TaskWait,
@@ -25,8 +26,6 @@ interface Checked {
 	/** Input items whose tasks there was no time to poll: the next check begins with them. */
 	unpolled: number[];
 }
-
-const isOpen = ({ wait, done }: WaitEntry = {}) => wait !== undefined && done === undefined;
 
 /** Lets the polls of some items begin before those of the others. */
 function openTurns(first: number[]) {
@@ -60,7 +59,7 @@ export async function checkOnce(
 	const waits = { run, entries, toOutput: plan.toOutput };
 	const unpolled: number[] = [];
 	run.gateway.announce(allTasks(entries), countTasks(entries));
-	const turns = openTurns(overdue.filter((itemIndex) => isOpen(entries[itemIndex])));
+	const turns = openTurns(overdue.filter((itemIndex) => openWait(entries[itemIndex])));
 	const poll = async (wait: TaskWait, itemIndex: number): Promise<TaskEnd<TaskWait>> => {
 		await turns.turnOf(itemIndex);
 		const checking = run.gateway.waitFor(wait, { once: true });
@@ -78,8 +77,8 @@ export async function checkOnce(
 	try {
 		const output = await runItems(run, entries.length, {
 			prepare: (itemIndex) => async () => {
-				const { wait } = entries[itemIndex] ?? {};
-				if (wait === undefined || !isOpen(entries[itemIndex])) return [];
+				const wait = openWait(entries[itemIndex]);
+				if (wait === undefined) return [];
 				return await endOfWait(waits, itemIndex, poll(wait, itemIndex));
 			},
 			// Without the tasks that are found to be lost.

@@ -5,7 +5,13 @@ import type { ItemDetails, ItemReport } from '../errors/itemReport';
 import type { RunCounts, RunResult } from '../run/summary';
 import { failedItem, finalError, isFailed, problemOf } from '../errors/nodeErrors';
 import { taskItem } from '../tasks/taskReference';
-import { listTasks, type TaskWait, type WaitEntry } from '../tasks/waitEntries';
+import {
+	listTasks,
+	openWait,
+	openWaits,
+	type TaskWait,
+	type WaitEntry,
+} from '../tasks/waitEntries';
 
 /** What the sub-executions know of the suspended node. */
 export interface WaitPlan {
@@ -59,7 +65,7 @@ const asItem = (content: Head | Result): INodeExecutionData => ({
 
 /** The waits as items, which n8n passes from one execution to another. */
 export function toItems({ plan, entries, failure }: StoredWaits): INodeExecutionData[] {
-	const waits = entries.map(({ wait, done }) => (done === undefined ? (wait ?? null) : null));
+	const waits = entries.map((entry) => openWait(entry) ?? null);
 	const results = entries.flatMap(({ done }, itemIndex) => {
 		const wrap = ({ json, binary }: INodeExecutionData, isOpen: boolean): INodeExecutionData => ({
 			...asItem({ itemIndex, isOpen, json }),
@@ -101,15 +107,12 @@ export function resultOf(entries: WaitEntry[], counts: RunCounts): RunResult {
 }
 
 /** An item for each open task. */
-export function openItems(entries: WaitEntry[]): INodeExecutionData[] {
-	return entries.flatMap(({ wait, done }) =>
-		wait === undefined || done !== undefined ? [] : [taskItem(wait)],
-	);
-}
+export const openItems = (entries: WaitEntry[]): INodeExecutionData[] =>
+	openWaits(entries).map((wait) => taskItem(wait));
 
 /** Whether waits have their result: nothing is open, or a failure has ended them. */
 export const areOver = ({ entries, failure }: StoredWaits): boolean =>
-	failure !== undefined || openItems(entries).length === 0;
+	failure !== undefined || openWaits(entries).length === 0;
 
 /**
  * What the supervisor hands out while it waits. n8n passes it on as the result where it ends the
@@ -182,8 +185,9 @@ export function failOpen(
 	error: unknown,
 ): WaitEntry[] {
 	const itemReport = reportOfWaits(entries);
-	return entries.map(({ wait, done }, itemIndex) => {
-		if (done !== undefined || wait === undefined) return { done };
+	return entries.map((entry, itemIndex) => {
+		const wait = openWait(entry);
+		if (wait === undefined) return { done: entry.done };
 		const item = failedItem(context.getNode(), error, itemIndex, itemReport.itemDetails(itemIndex));
 		return { done: { items: [withFields(plan, item, wait)] } };
 	});

@@ -206,7 +206,8 @@ export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
  * error of a failed batch. @returns undefined for other items
  */
 export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
-	const { url: given, taskId } = fieldsOf(item.input?.json);
+	const { json = {} } = item.input ?? {};
+	const { url: given, taskId } = fieldsOf(json);
 	const url = nonEmptyString(given);
 	// A table has a column for the ID, which is empty in the row of an image.
 	if (url === undefined || !isEmpty(taskId) || !isEmpty(item.value('taskId'))) return undefined;
@@ -214,7 +215,9 @@ export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined
 		const advice = "Correct the field 'url' in the node before this one.";
 		throw item.invalid('url', 'a web address', url, advice);
 	}
-	return { url, facts: factsOfInput(item), outputSettings: readOutputSettings(item) };
+	// Beside it, a column of a person may have this name.
+	const facts = { ...factsOfInput(item), index: finiteNumber(detailsOf(json)?.index) };
+	return { url, facts, outputSettings: readOutputSettings(item) };
 }
 
 /** An address of the web, without a scheme, or with the image itself. */

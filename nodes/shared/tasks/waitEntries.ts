@@ -29,11 +29,16 @@ export const withOutput = (entries: WaitEntry[], output: INodeExecutionData[][])
 		return done !== undefined || isOpen ? { wait, done } : { wait, done: { items } };
 	});
 
+/** The wait of an item, while it has no result. */
+export const openWait = ({ wait, done }: WaitEntry = {}): TaskWait | undefined =>
+	done === undefined ? wait : undefined;
+
+export const openWaits = (entries: WaitEntry[]): TaskWait[] =>
+	entries.flatMap((entry) => openWait(entry) ?? []);
+
 /** The number of open tasks: several items may have the same one. */
-export function countTasks(entries: WaitEntry[]): number {
-	const open = entries.flatMap(({ wait, done }) => (done === undefined ? (wait ?? []) : []));
-	return new Set(open.map(({ task }) => taskKey(task))).size;
-}
+export const countTasks = (entries: WaitEntry[]): number =>
+	new Set(openWaits(entries).map(({ task }) => taskKey(task))).size;
 
 /**
  * The tasks of a batch, also the failed ones: what is at the path of one of them, perhaps with an ID

@@ -139,6 +139,7 @@ test('each of several images that could not be had comes back as itself', async 
 	]);
 	expect([paidCalls(), failures[0]!.length, failures[1]!.length]).toEqual([1, 3, 2]);
 	expect(new Set(done.map(({ json }) => json.url)).size).toBe(3);
+	expect(done.map(({ json }) => json.index).sort()).toEqual([0, 1, 2]);
 	expect(done).toHaveLength(3);
 });
 
@@ -161,6 +162,7 @@ test('each of several images of a task comes back as itself, without a hint', as
 	]);
 	expect([paidCalls(), failures[0]!.length, failures[1]!.length]).toEqual([1, 3, 2]);
 	expect(new Set(done.map(({ json }) => json.url)).size).toBe(3);
+	expect(done.map(({ json }) => json.index).sort()).toEqual([0, 1, 2]);
 });
 
 test('what comes back is not counted in a budget', async () => {
