@@ -12,7 +12,7 @@ import { saysFailure, errorIn, errorTypeIn, reasonIn } from '../responses/errorB
 import { idOfAddress, layersOf, readTaskId } from '../responses/responseFields';
 import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, serverOf, type Server } from './faultTexts';
-import { ERRORS, LONGEST_WAIT_S, waitOf } from './errorTable';
+import { ERRORS, LONGEST_WAIT_S, pauseSecondsOf } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
 import { afterTries } from '../../util/tries';
 
@@ -164,7 +164,7 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	// Of a success, only the words of an error count.
 	const said = httpCode >= 400 || saysFailure(json) ? gatewayMessage(response) : undefined;
 	const server = serverOf(plan);
-	const waitS = waitOf(response);
+	const waitS = pauseSecondsOf(response);
 	const wait = waitS >= 1 ? `Retry after ${timeText(waitS)}. ` : '';
 	const values: Record<string, string | number> = {
 		code: httpCode,

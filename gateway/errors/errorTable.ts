@@ -59,13 +59,13 @@ const refusesEdits: Fits = (response, plan, said) =>
 export const LONGEST_WAIT_S = 300;
 
 /** The pause that a response asks for, in seconds. */
-export const waitOf = (response: HttpResponse): number =>
+export const pauseSecondsOf = (response: HttpResponse): number =>
 	Math.ceil((requestedPauseMs(response, Date.now()) ?? 0) / 1000);
 
 /** Whether a 429 came to a request that is sent alone, or asks for so long a pause that a slower pace changes nothing. */
 const hasNoPace: Fits = (response, { call }) =>
 	response.httpCode === 429 &&
-	(['test', 'listing', 'names'].includes(call) || waitOf(response) > LONGEST_WAIT_S);
+	(['test', 'listing', 'names'].includes(call) || pauseSecondsOf(response) > LONGEST_WAIT_S);
 
 /** What to do without credit. */
 const TOP_UP = "Top up the account in the gateway's console.";

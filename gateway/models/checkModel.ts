@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
-import { IMAGE_LISTS } from '../protocol/credential';
+import { LISTS_OF_INPUTS } from '../protocol/credential';
 import { bodyOf, IMAGE_FIELD, type ImageRequest } from '../protocol/requestPlan';
 import type { TaskType } from '../protocol/taskType';
 import { countImages, type ImageCount } from './imageCount';
@@ -55,7 +55,8 @@ export function checkModel<R extends ImageRequest>(
 
 /** Whether a request sends images: those to edit, or some in a field of its own. */
 const sendsImages = ({ files = [], imageCount = files.length }: ImageRequest, sent: JsonObject) =>
-	imageCount > 0 || Object.values(IMAGE_LISTS).some((name) => [sent[name] ?? []].flat().length > 0);
+	imageCount > 0 ||
+	Object.values(LISTS_OF_INPUTS).some((name) => [sent[name] ?? []].flat().length > 0);
 
 /** A request as the result of no check. */
 export const unchecked = <R extends ImageRequest>(request: R): Checked<R> => ({

@@ -41,7 +41,7 @@ const CHOICES = {
 } as const;
 
 /** By image API, the field of the images to edit where they are always a list (docs/protocol.md, "Edit"). */
-export const IMAGE_LISTS: Partial<Record<ImageApi, string>> = {
+export const LISTS_OF_INPUTS: Partial<Record<ImageApi, string>> = {
 	images: 'images',
 	openRouter: 'input_references',
 };
@@ -83,7 +83,7 @@ export function readCredential(fields: JsonObject): Credential {
 		allowUnauthorizedCerts: fields.allowUnauthorizedCerts === true,
 		asyncFlag: choiceIn(fields, 'asyncFlag'),
 		imageApi,
-		imageFieldName: IMAGE_LISTS[imageApi] ?? (textOf(fields.imageFieldName) || 'image'),
+		imageFieldName: LISTS_OF_INPUTS[imageApi] ?? (textOf(fields.imageFieldName) || 'image'),
 		idempotencyHeader: textOf(fields.idempotencyHeader),
 		currency: textOf(fields.currency) || undefined,
 	};

@@ -1,5 +1,5 @@
 import { isJsonObject, nonEmptyString } from '../../util/json';
-import { AROUND, DEEPEST, inAllSpellings, valuesAt } from './responseFields';
+import { ALL_ENVELOPES, DEEPEST, inAllSpellings, valuesAt } from './responseFields';
 import { statusGroup } from '../protocol/status';
 
 /** Where a response says why something failed, the most reliable name first. */
@@ -29,7 +29,9 @@ export function reasonsIn(value: unknown, depth = 0): unknown[] {
 	}
 	const errors = valuesAt(value, NAMES.errors).map(asList);
 	const own = [...errors, ...valuesAt(value, NAMES.reason)];
-	const around = valuesAt(value, AROUND).flatMap((field) => [field].flat().filter(isJsonObject));
+	const around = valuesAt(value, ALL_ENVELOPES).flatMap((field) =>
+		[field].flat().filter(isJsonObject),
+	);
 	return [...own, ...around].flatMap((inner) => reasonsIn(inner, depth + 1));
 }
 

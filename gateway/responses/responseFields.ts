@@ -84,7 +84,7 @@ const ENVELOPES = inAllSpellings({
 	],
 });
 const AROUND_TASK = [...ENVELOPES.usual, ...ENVELOPES.task];
-export const AROUND = [...AROUND_TASK, ...ENVELOPES.list, ...ENVELOPES.result];
+export const ALL_ENVELOPES = [...AROUND_TASK, ...ENVELOPES.list, ...ENVELOPES.result];
 const IMAGE_LISTS = [...ENVELOPES.usual, ...ENVELOPES.list];
 /** What is around a task may have other images than those of its result, such as the source of an edit. */
 const IMAGE_PLACES = [...IMAGE_LISTS, ...ENVELOPES.result, ...ENVELOPES.task];
@@ -153,7 +153,7 @@ function isTask(entry: unknown, around: JsonObject): boolean {
 export const layersOf = (object: JsonObject, depth = 0): JsonObject[] =>
 	depth > DEEPEST
 		? []
-		: [object, ...insideOf(object, AROUND).flatMap((inner) => layersOf(inner, depth + 1))];
+		: [object, ...insideOf(object, ALL_ENVELOPES).flatMap((inner) => layersOf(inner, depth + 1))];
 
 /** The first value under these names that can be read, in the layers of a response. */
 const firstIn = <T>(
@@ -276,7 +276,7 @@ const statusOf = (object: unknown): string | undefined =>
  */
 export function stateIn(object: JsonObject, depth = 0): JsonObject {
 	const status = statusOf(object) ?? 'success';
-	const names = statusGroup(status) === 'success' ? AROUND : AROUND_TASK;
+	const names = statusGroup(status) === 'success' ? ALL_ENVELOPES : AROUND_TASK;
 	const inside = depth >= DEEPEST ? [] : insideOf(object, names);
 	const states = inside.map((inner) => stateIn(inner, depth + 1));
 	return states.find((state) => statusOf(state) !== undefined) ?? object;
@@ -326,7 +326,7 @@ function imagesInside(
 	depth: number,
 	counted: StatusGroup[],
 ): ResultFile[] {
-	const details = detailsOf(object, around);
+	const details = imageDetailsOf(object, around);
 	if (depth > 0 && !counted.includes(statusGroup(statusOf(object)))) return [];
 	const lists = valuesAt(object, PLACES);
 	const listed = firstOf(lists, (value) =>
@@ -372,7 +372,7 @@ export function placesIn(body: JsonObject, depth = 0): unknown[] | undefined {
 }
 
 /** What an object says about its image, or what is around it. */
-const detailsOf = (object: JsonObject, around: ImageDetails): ImageDetails => ({
+const imageDetailsOf = (object: JsonObject, around: ImageDetails): ImageDetails => ({
 	revisedPrompt: textAt(object, FIELDS.revisedPrompt) ?? around.revisedPrompt,
 	size: textAt(object, FIELDS.size) ?? around.size,
 	quality: textAt(object, FIELDS.quality) ?? around.quality,

@@ -1,5 +1,5 @@
 import { type FormBody, type FormFile, type InlineFiles } from '../protocol/requestPlan';
-import { IMAGE_LISTS } from '../protocol/credential';
+import { LISTS_OF_INPUTS } from '../protocol/credential';
 import { jsonText, type JsonObject } from '../../util/json';
 
 interface FilePart {
@@ -143,7 +143,7 @@ export async function jsonWithFiles(
 	const members = [...new Set(files.map(({ name }) => name))].flatMap((name): Piece[] => {
 		const own = values.filter((value) => value.name === name);
 		const listed = own.flatMap(({ pieces }, index) => (index === 0 ? pieces : [',', ...pieces]));
-		const isList = own.length > 1 || name === IMAGE_LISTS[imageApi];
+		const isList = own.length > 1 || name === LISTS_OF_INPUTS[imageApi];
 		const value = isList ? ['[', ...listed, ']'] : listed;
 		return [`,${JSON.stringify(name)}:`, ...value];
 	});

@@ -11,7 +11,7 @@ import type { PaymentLog } from '../payments/paymentLog';
 import { runItems, type Failure } from '../run/itemRunner';
 import { failedItems, isFailed } from '../errors/nodeErrors';
 import { addHints, currencyOf, openRun } from '../run/runContext';
-import { logUnreturned } from '../run/stoppedRun';
+import { logRun } from '../run/leaving';
 import { describeRun, finishRun, tellUser } from '../run/summary';
 import { openProgress } from '../suspend/progress';
 import { readIsStored, suspend } from '../suspend/suspend';
@@ -92,7 +92,7 @@ async function outputOf(
 	if (sentAgain > 0) {
 		const told = describeSentAgain(sentAgain, idempotencyHeader, paymentLog.journal.lostTasks());
 		// n8n drops the hints of a stored run with its result.
-		if (isStored) logUnreturned(context, told, '', 'info');
+		if (isStored) logRun(context, told, 'info');
 		tellUser(context, told, 'info');
 	}
 	const dryRun = budget.describeDry(failedItems(items).size, currencyOf(run));

@@ -15,7 +15,7 @@ import type { PaymentLog } from '../payments/paymentLog';
 import type { RequestFacts } from '../errors/itemReport';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
-import { shownParameters } from '../tasks/taskReference';
+import { shownParameters } from '../parameters/requestFields';
 import type { TaskWait } from '../tasks/waitEntries';
 import type { Budget } from './budget';
 

@@ -1,4 +1,4 @@
-import type { NodeOperationError } from 'n8n-workflow';
+import { deepCopy, type IDataObject, type NodeOperationError } from 'n8n-workflow';
 import { jsonText, type JsonObject } from '../../../util/json';
 import { quote } from '../../../util/text';
 import { isEmpty, isOff, shown, type ItemParameters, type ValueReader } from './itemParameters';
@@ -110,3 +110,23 @@ export const readerOf = (
 /** Extra Fields without those that replace a field of the node. */
 export const withoutFields = (fields: JsonObject, names: readonly string[]): JsonObject =>
 	Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+
+/** The longest parameter that is shown, in characters of JSON: it is stored with every image. */
+const LONGEST_PARAMETER = 500;
+
+/** The most parameters that are shown: more than any model has. */
+const MOST_PARAMETERS = 100;
+
+/** Fields of a request that items show under other names, or that don't affect the image. */
+const NO_PARAMETERS = ['model', 'prompt', 'n', 'response_format', 'async'];
+
+/** The parameters of a request as items show them; undefined if there are none. */
+export function shownParameters(fields: JsonObject): IDataObject | undefined {
+	const shown = Object.entries(fields)
+		.slice(0, MOST_PARAMETERS)
+		.filter(([name, value]) => {
+			const text = JSON.stringify(value) ?? '';
+			return !NO_PARAMETERS.includes(name) && text !== '' && text.length <= LONGEST_PARAMETER;
+		});
+	return shown.length === 0 ? undefined : (deepCopy(Object.fromEntries(shown)) as IDataObject);
+}

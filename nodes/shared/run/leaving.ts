@@ -1,4 +1,4 @@
-import type { INodeExecutionData } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { eraseIn } from '../../../util/keyEraser';
 
 /*
@@ -55,4 +55,18 @@ export function leavingError<E>(context: object, error: E): E {
 		}
 	}
 	return error;
+}
+
+/**
+ * Writes a line about a run to n8n's log.
+ *
+ * @param level `info` where nothing is wrong
+ */
+export function logRun(
+	context: IExecuteFunctions,
+	text: string,
+	level: 'info' | 'warn' = 'warn',
+): void {
+	const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
+	context.logger?.[level](`${where}: ${leaving(context, text)}`);
 }

@@ -4,7 +4,7 @@ import { withoutUndefined } from '../../../util/json';
 import { inFlow, startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
 import { type ItemReport, type UnreturnedPayment } from '../errors/itemReport';
-import { leaving } from './leaving';
+import { leaving, logRun } from './leaving';
 import { problemOf } from '../errors/nodeErrors';
 
 /** The node whose output is the list of what a stopped run leaves. */
@@ -16,23 +16,6 @@ export const LIST_NOTE = inFlow('Copy this output: icon {}');
 /** Where to click in n8n 2.41, whose narrow panels have icons in place of tabs, and what for. */
 export const HOW_TO_COPY =
 	'Open the node, move the pointer over its output, select *JSON* (in a narrow panel the icon `{}`), then the copy icon, and paste the list into the example *Collect these tasks*: it gets the images without paying again.';
-
-/**
- * Writes what a run leaves to n8n's log.
- *
- * @param what happened to the run, as a sentence
- * @param text what it leaves
- * @param level `info` where nothing is wrong
- */
-export function logUnreturned(
-	context: IExecuteFunctions,
-	what: string,
-	text: string,
-	level: 'info' | 'warn' = 'warn',
-): void {
-	const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
-	context.logger?.[level](`${where}: ${what} ${leaving(context, text)}`);
-}
 
 /**
  * Reports the tasks and payments of a stopped run: in n8n's log, and as the output of a
@@ -49,7 +32,7 @@ export async function reportStopped(
 	const stopped: Problem & { paid?: UnreturnedPayment[] } = problemOf(error);
 	const { description, paid = [] } = stopped;
 	if (paid.length === 0) return;
-	logUnreturned(context, 'The execution was stopped.', description);
+	logRun(context, `The execution was stopped. ${description}`);
 	const settings = { executionOrder: 'v1', saveDataSuccessExecution: 'all' } as const;
 	const name = `${workflowName(context)} (stopped)`;
 	const list = subNode(LIST, 'n8n-nodes-base.noOp', LIST_NOTE);

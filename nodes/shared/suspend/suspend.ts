@@ -9,9 +9,8 @@ import { describeRun, finishRun, type RunCounts } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
 import { describeUnreturned, finalError } from '../errors/nodeErrors';
-import { leaving } from '../run/leaving';
+import { leaving, logRun } from '../run/leaving';
 import { addHints, isStopped, isTool } from '../run/runContext';
-import { logUnreturned } from '../run/stoppedRun';
 import type { WaitEntry } from '../tasks/waitEntries';
 import {
 	failOpen,
@@ -95,11 +94,11 @@ export async function suspend(
 	try {
 		await startSupervisor(context, plan, entries);
 		// A worker without the package, or an older n8n, drops the IDs in the database.
-		logUnreturned(context, 'The run is stored while it waits.', text, 'info');
+		logRun(context, `The run is stored while it waits. ${text}`, 'info');
 	} catch (error) {
 		// A Stop is reported by the node itself.
 		if (isStopped(context)) throw finalError(context.getNode(), error, itemReport);
-		logUnreturned(context, 'n8n could not store the run.', text);
+		logRun(context, `n8n could not store the run. ${text}`);
 		if (!context.continueOnFail()) throw finalError(context.getNode(), error, itemReport);
 		const failed = resultOf(failOpen(context, { plan, entries }, error), counts);
 		const { items, open } = finishRun(context, failed, plan.addSummary);

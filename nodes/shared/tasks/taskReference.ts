@@ -1,9 +1,4 @@
-import {
-	type IDataObject,
-	type IExecuteFunctions,
-	type INodeExecutionData,
-	deepCopy,
-} from 'n8n-workflow';
+import { type IDataObject, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
 import {
 	type Bill,
 	type Charged,
@@ -24,6 +19,7 @@ import {
 import { readOutputSettings, type OutputSettings } from '../images/imageItems';
 import { orUndefined, tolerant } from '../parameters/orUndefined';
 import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
+import { shownParameters } from '../parameters/requestFields';
 import {
 	detailsOf,
 	fieldsOf,
@@ -226,26 +222,6 @@ const MAYBE_WEB = /^\s*(?:(?:https?|data):|(?![a-z][\w+.-]{0,100}:))/i;
 function amount(value: unknown): number | undefined {
 	const number = finiteNumber(value);
 	return number !== undefined && number >= 0 ? number : undefined;
-}
-
-/** The longest parameter that is shown, in characters of JSON: it is stored with every image. */
-const LONGEST_PARAMETER = 500;
-
-/** The most parameters that are shown: more than any model has. */
-const MOST_PARAMETERS = 100;
-
-/** Fields of a request that items show under other names, or that don't affect the image. */
-const NO_PARAMETERS = ['model', 'prompt', 'n', 'response_format', 'async'];
-
-/** The parameters of a request as items show them; undefined if there are none. */
-export function shownParameters(fields: JsonObject): IDataObject | undefined {
-	const shown = Object.entries(fields)
-		.slice(0, MOST_PARAMETERS)
-		.filter(([name, value]) => {
-			const text = JSON.stringify(value) ?? '';
-			return !NO_PARAMETERS.includes(name) && text !== '' && text.length <= LONGEST_PARAMETER;
-		});
-	return shown.length === 0 ? undefined : (deepCopy(Object.fromEntries(shown)) as IDataObject);
 }
 
 /** The output item of an unfinished task, from which Image Wait and Image Task can continue. */
