@@ -66,7 +66,7 @@ export class Client {
 
 	constructor(private readonly options: ClientOptions) {}
 
-	/** The pauses of the run in a row in which the gateway has accepted no status check. */
+	/** The pauses in a row, of all runs that share the rate of status checks, since it accepted a request. */
 	get pausesInARow(): number {
 		return this.options.limiter.laneOf({ call: 'poll' }).pausesInARow;
 	}

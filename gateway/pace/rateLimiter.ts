@@ -44,7 +44,7 @@ export class Lane implements WaitingLane {
 	private readonly pausesBefore: number;
 
 	constructor(
-		readonly run: RateLimiter,
+		readonly limiter: RateLimiter,
 		readonly rate: SharedRate,
 		readonly own: OwnRate,
 	) {
@@ -74,9 +74,9 @@ export class Lane implements WaitingLane {
 	): Promise<T> {
 		const isWanted = (): boolean => signal?.aborted !== true && isCallWanted();
 		const enter = (start: QueuedRequest['start'], reject: QueuedRequest['reject']): void => {
-			if (this.run.closed !== undefined) return reject(this.run.closed.reason);
-			this.queue.push({ start, reject, isWanted, until, place: (this.run.places += 1) });
-			this.rate.enter(this, this.run.clock.now());
+			if (this.limiter.closed !== undefined) return reject(this.limiter.closed.reason);
+			this.queue.push({ start, reject, isWanted, until, place: (this.limiter.places += 1) });
+			this.rate.enter(this, this.limiter.clock.now());
 		};
 		const request = await new Promise(orEnded(signal, enter));
 		try {
@@ -92,9 +92,9 @@ export class Lane implements WaitingLane {
 	 */
 	private release(request: StartedRequest): void {
 		this.rate.finished(request);
-		const makeRoom = (): void => this.run.makeRoom();
+		const makeRoom = (): void => this.limiter.makeRoom();
 		if (request.mayEndRun !== true) return makeRoom();
-		this.run.clock.sleep(0).then(makeRoom, (reason) => this.run.close(reason));
+		this.limiter.clock.sleep(0).then(makeRoom, (reason) => this.limiter.close(reason));
 	}
 
 	/** Rejects its queued requests. */
@@ -111,7 +111,7 @@ export class Lane implements WaitingLane {
 	}
 
 	nextAt(): number {
-		return this.queue.length > 0 && this.run.hasRoom() ? this.own.allowedAt : Infinity;
+		return this.queue.length > 0 && this.limiter.hasRoom() ? this.own.allowedAt : Infinity;
 	}
 
 	startOne(begin: () => StartedRequest): boolean {
@@ -122,7 +122,7 @@ export class Lane implements WaitingLane {
 			}
 			const request = begin();
 			this.own.count(request.startedAt);
-			this.run.inFlight += 1;
+			this.limiter.inFlight += 1;
 			next.start(request);
 			break;
 		}

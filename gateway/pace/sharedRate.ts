@@ -14,7 +14,7 @@ export interface StartedRequest {
 
 /** The requests of a run that share a rate. */
 export interface WaitingLane {
-	readonly run: {
+	readonly limiter: {
 		readonly clock: Clock;
 		/** Starts what may start of the run, whichever rate it has. */
 		startNext: () => void;
@@ -125,7 +125,7 @@ export class SharedRate {
 	leave(lane: WaitingLane): void {
 		this.waiting.delete(lane);
 		if (this.timer?.lane === lane) this.timer = undefined;
-		this.startNext(lane.run.clock.now());
+		this.startNext(lane.limiter.clock.now());
 	}
 
 	/** Makes room for the next request. */
@@ -245,13 +245,13 @@ export class SharedRate {
 		const isSet = this.timer !== undefined && this.timer.at > now && this.timer.at <= timer.at;
 		if (isSet) return;
 		this.timer = timer;
-		const { run } = timer.lane;
-		run.clock.sleep(timer.at - now).then(
+		const { limiter } = timer.lane;
+		limiter.clock.sleep(timer.at - now).then(
 			() => {
 				if (this.timer === timer) this.timer = undefined;
-				run.startNext();
+				limiter.startNext();
 			},
-			(reason) => run.close(reason),
+			(reason) => limiter.close(reason),
 		);
 	}
 }

@@ -12,7 +12,7 @@ import type { TaskType } from './taskType';
 
 /** An image request as it will be sent: checks, prices and dry runs look at it before it is paid for. */
 export interface Order {
-	/** For `pay` and `showOrder` alone. */
+	/** What is sent, for `showOrder` and whoever pays. */
 	plan: PaidPlan;
 	request: ImageRequest;
 	/** The kind of the task that it creates: an edit may be sent as a generation. */

@@ -12,7 +12,7 @@ export type Outcome =
 			httpCode: number;
 			/** Lower-case names. */
 			headers: Record<string, string>;
-			/** The body as text, up to the transport's size limit. */
+			/** The body as text, up to the size limit of its reader. */
 			text: string;
 			/** The body as JSON; undefined if it isn't JSON. */
 			json: unknown;

@@ -29,11 +29,11 @@ export interface RequestPlan {
 	headers: Record<string, string>;
 	/** The JSON body. */
 	body?: JsonObject;
-	/** The multipart/form-data body; the transport adds the boundary and Content-Type. */
+	/** The multipart/form-data body; `wire/multipart.ts` adds the boundary and Content-Type. */
 	form?: FormBody;
-	/** The files in the JSON body, which the transport adds as `data:` URLs. */
+	/** The files in the JSON body, to which `wire/multipart.ts` adds them as `data:` URLs. */
 	inline?: InlineFiles;
-	/** The files inside the JSON body, which has their digests; the transport puts Base64 there. */
+	/** The files inside the JSON body, which has their digests; `wire/multipart.ts` puts Base64 there. */
 	inside?: FormFile[];
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;

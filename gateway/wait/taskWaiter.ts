@@ -49,7 +49,7 @@ const TOLD_EVERY_MS = 10_000;
 
 /**
  * The wait for the tasks of a run. Several items may have the same task, which is polled once for
- * all of them.
+ * all of them that wait as long.
  */
 export class TaskWaiter {
 	/** The waits in progress, which items with the same task and the same limits share. */

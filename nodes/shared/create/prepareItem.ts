@@ -35,7 +35,7 @@ export interface Batch {
 	budget: Budget;
 	checker: Checker;
 	paymentLog: PaymentLog<PaidImages>;
-	/** With Survive Restarts, where accepted tasks are stored; none is waited for in memory then. */
+	/** With Survive Restarts, where accepted tasks are stored; those that are still open aren't waited for in memory then. */
 	progress?: Progress;
 	/** By task ID, the first item that the gateway gave it to. */
 	itemOfTask: Map<string, number>;
@@ -57,7 +57,7 @@ export interface DryRunJob {
 }
 
 /** An order with the facts that its payment is recorded with, and its images come out with. */
-interface PaidOrder extends Order {
+interface OrderWithFacts extends Order {
 	facts: RequestFacts;
 }
 
@@ -65,7 +65,7 @@ interface PaidOrder extends Order {
 export interface ImageJob {
 	kind: 'images';
 	/** What to pay for, or what an earlier try has paid for: then the request isn't even read. */
-	payment: { order: PaidOrder } | { earlier: Payment };
+	payment: { order: OrderWithFacts } | { earlier: Payment };
 	itemIndex: number;
 	mode: (typeof MODES)[number];
 	outputSettings: OutputSettings;
