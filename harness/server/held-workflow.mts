@@ -1,12 +1,7 @@
 /** What the editor holds of the workflow that is open in it, and what looking into its nodes changes. n8n 2 only. */
-import type { Request } from 'playwright-core';
-
 import type { Editor } from './browser.mjs';
 import { nodeNames, type Workflow } from './example-workflows.mjs';
 import type { Json, N8nServer } from './server.mjs';
-
-/** The editor asks for lists and forms when a panel opens, and follows them a moment later. */
-const SETTLE_MS = 1_500;
 
 /** A node as the editor holds it. */
 export interface HeldNode {
@@ -43,19 +38,11 @@ export async function heldNodes(
  * @param workflow the workflow
  */
 export async function visitNodes(editor: Editor, workflow: Workflow): Promise<void> {
-	const { page } = editor;
-	let open = 0;
-	const asksForForm = (request: Request) => request.url().includes('/dynamic-node-parameters/');
-	const began = (request: Request) => void (open += asksForForm(request) ? 1 : 0);
-	const ended = (request: Request) => void (open -= asksForForm(request) ? 1 : 0);
-	page.on('request', began).on('requestfinished', ended).on('requestfailed', ended);
 	for (const name of nodeNames(workflow)) {
 		await editor.openNode(name);
-		do await page.waitForTimeout(SETTLE_MS);
-		while (open > 0);
+		await editor.settle();
 		await editor.closeNode();
 	}
-	page.off('request', began).off('requestfinished', ended).off('requestfailed', ended);
 }
 
 /**

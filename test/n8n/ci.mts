@@ -55,7 +55,10 @@ async function main(): Promise<void> {
 	const { release } = values;
 	const minutes = Number(values.minutes ?? MINUTES[release ? 'release' : 'change']);
 	if (!(minutes > 0)) throw new Error('--minutes needs a number of minutes');
-	if (!release) process.env.MEDIA_GATEWAY_TEST_N8N ??= '2';
+	if (!release) {
+		process.env.MEDIA_GATEWAY_TEST_N8N ??= '2';
+		process.env.MEDIA_GATEWAY_EXAMPLES ??= 'changed';
+	}
 	const deadline = Date.now() + minutes * 60_000;
 	const reports: Report[] = [];
 

@@ -1,7 +1,8 @@
-/** What the gate says of a test on a real server: `test/n8n/ci.mts`, with files that need none. */
+/** What the gate runs, and what it says of a test on a real server: `test/n8n/ci.mts`, with files that need none. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { digestOf, dueExamples, exampleDigests } from '../../../harness/server/looked-into.mjs';
 import { isRed, runFile } from '../../n8n/ci.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'media-gateway-live-'));
@@ -37,4 +38,44 @@ test('what is not run is red, but where no server can be installed', () => {
 	expect([passed!, notRun!].map((one) => isRed([one], true))).toEqual([false, true]);
 	expect(isRed([passed!, notRun!], false)).toBe(false);
 	expect(isRed([failed!], false)).toBe(true);
+});
+
+describe('the examples that the editor looks into', () => {
+	const always = ['edit-by-form', 'submit-and-collect'];
+	const example = (type: string, prompt = 'A fox') =>
+		JSON.stringify({
+			nodes: [{ type: `n8n-nodes-media-gateway.${type}`, parameters: { prompt } }],
+		});
+	const nodes = { imageEdit: 'its fields', message: 'its fields' };
+	const known = digestOf(example('imageEdit'), nodes, 'n8n 2');
+
+	test('unchanged: the two that always are', () => {
+		const now = exampleDigests();
+		expect(dueExamples(now, now)).toEqual(always);
+	});
+
+	test('a new one and a changed one too', () => {
+		const now = exampleDigests();
+		const then: Record<string, string> = { ...now, conversation: 'another' };
+		delete then['first-image'];
+		expect(dueExamples(now, then).sort()).toEqual(
+			[...always, 'conversation', 'first-image'].sort(),
+		);
+	});
+
+	test.each([
+		['the example', example('imageEdit', 'Two foxes'), nodes, 'n8n 2'],
+		['the fields of its node', example('imageEdit'), { ...nodes, imageEdit: 'others' }, 'n8n 2'],
+		['n8n', example('imageEdit'), nodes, 'n8n 3'],
+	])('%s has changed', (_, text, described, shared) => {
+		expect(digestOf(text, described, shared)).not.toBe(known);
+	});
+
+	test('the fields of a node count for its tool, and those of other nodes for none', () => {
+		const others = { ...nodes, message: 'others' };
+		expect(digestOf(example('imageEdit'), others, 'n8n 2')).toBe(known);
+		const tool = (described: typeof nodes) =>
+			digestOf(example('imageEditTool'), described, 'n8n 2');
+		expect(tool({ ...nodes, imageEdit: 'others' })).not.toBe(tool(nodes));
+	});
 });
