@@ -52,7 +52,8 @@ const refusesContent: Fits = ({ httpCode, text }, { paid }) =>
 
 /** Whether an edit was refused in a way that says nothing about its contents. Only edits have files. */
 const refusesEdits: Fits = (response, plan, said) =>
-	(plan.form ?? plan.inline) !== undefined &&
+	plan.call !== 'message' &&
+	(plan.form ?? plan.inside) !== undefined &&
 	(isMissing(response, plan, said) || response.httpCode === 415);
 
 /** In seconds: a longer pause is told in minutes, and fewer requests don't make it shorter. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../util/json';
 import type { Account } from './account';
 import {
 	asStream,
+	bodyOf,
 	PLANS,
 	planUrl,
 	taskTypeOf,
@@ -45,15 +46,15 @@ export function orderOf(
 		plan,
 		request,
 		taskType: taskTypeOf(plan) ?? kind,
-		fields: usual.body ?? Object.fromEntries(usual.form?.fields ?? []),
+		fields: usual.form ? Object.fromEntries(usual.form.fields) : bodyOf(request, flag),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};
 }
 
 /** What an order sends, for people to read: without the key, and with files by their names. */
 export function showOrder({ plan, url }: Order): JsonObject {
-	const { method, headers, body, form, inline } = plan;
-	const files = (form ?? inline)?.files.map(
+	const { method, headers, body, form, inside } = plan;
+	const files = (form?.files ?? inside)?.map(
 		({ name, fileName, mimeType, size, url: address, fileId }) => {
 			if (fileId !== undefined) return { name, fileId };
 			return address === undefined ? { name, fileName, mimeType, size } : { name, url: address };
@@ -65,6 +66,6 @@ export function showOrder({ plan, url }: Order): JsonObject {
 		headers: { ...headers, Authorization: 'Bearer ***' },
 		body,
 		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
-		files: inline && files,
+		files: inside && files,
 	};
 }

@@ -1,7 +1,7 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../../util/json';
 import { GatewayError, type Problem } from './gatewayError';
 import { sourcesIn } from '../../util/httpAddresses';
-import type { AsyncFlag, Credential, ImageApi } from './credential';
+import { LISTS_OF_INPUTS, type AsyncFlag, type Credential, type ImageApi } from './credential';
 import { TASK_PATHS, TASK_TYPES, type TaskType } from './taskType';
 import type { ApiAddress } from './url';
 
@@ -31,9 +31,10 @@ export interface RequestPlan {
 	body?: JsonObject;
 	/** The multipart/form-data body; `wire/multipart.ts` adds the boundary and Content-Type. */
 	form?: FormBody;
-	/** The files in the JSON body, to which `wire/multipart.ts` adds them as `data:` URLs. */
-	inline?: InlineFiles;
-	/** The files inside the JSON body, which has their digests; `wire/multipart.ts` puts Base64 there. */
+	/**
+	 * The files of the JSON body, in their order. In place of their bytes it has their digests; `wire/multipart.ts`
+	 * puts Base64 there.
+	 */
 	inside?: FormFile[];
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
@@ -68,14 +69,6 @@ export type FreePlan = RequestPlan & { method: 'GET'; paid: false };
 export interface FormBody {
 	fields: Array<readonly [name: string, value: string]>;
 	files: FormFile[];
-}
-
-/** The files of an edit in JSON. */
-export interface InlineFiles {
-	/** Those with the same name become a list. */
-	files: FormFile[];
-	/** The image API that decides how each is written. */
-	imageApi: Exclude<ImageApi, 'form'>;
 }
 
 /** A file to upload, which is opened again for each attempt. */
@@ -181,7 +174,11 @@ export function planEdit(
 	);
 	if (imageApi !== 'form') {
 		const plan = planJson(pathOf('edit', imageApi), request, asyncFlag);
-		return { ...plan, inline: { files, imageApi } };
+		const names = [...new Set(files.map(({ name }) => name))];
+		const grouped = names.map((name) => files.filter((file) => file.name === name));
+		const inputs = grouped.map((group) => inputOf(group, imageApi));
+		const body = { ...plan.body, ...Object.fromEntries(inputs) };
+		return { ...plan, body, inside: grouped.flat() };
 	}
 	const fields: FormBody['fields'] = [];
 	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
@@ -189,6 +186,28 @@ export function planEdit(
 		if (text !== undefined) fields.push([name, text]);
 	}
 	return { ...planImages(TASK_PATHS.edit, asyncFlag), form: { fields, files } };
+}
+
+type JsonApi = Exclude<ImageApi, 'form'>;
+
+/** How the JSON of an edit has the address of an image, by the image API. */
+const INPUTS: Record<JsonApi, (url: string) => unknown> = {
+	generations: (url) => url,
+	json: (url) => ({ type: 'image_url', url }),
+	images: (url) => ({ image_url: url }),
+	openRouter: (url) => ({ type: 'image_url', image_url: { url } }),
+};
+
+/** The field of an edit in JSON for the files of one name: several are a list, and with some APIs one is, too. */
+function inputOf([first, ...more]: FormFile[], imageApi: JsonApi) {
+	const { name } = first!;
+	const values = [first!, ...more].map(({ url, fileId, mimeType, digest }) =>
+		fileId === undefined
+			? INPUTS[imageApi](url ?? `data:${mimeType};base64,${digest}`)
+			: { file_id: fileId },
+	);
+	const isList = more.length > 0 || name === LISTS_OF_INPUTS[imageApi];
+	return [name, isList ? values : values[0]] as const;
 }
 
 /** The field of the images to edit (docs/protocol.md, "Edit"). */
@@ -236,8 +255,8 @@ function fieldText(value: unknown): string | undefined {
 }
 
 /** The addresses that a request sends as its images; undefined without any. */
-export function addressesSent({ body, form, inline }: RequestPlan): string[] | undefined {
-	const files = [form, inline].flatMap((part) => part?.files.map(({ url }) => url) ?? []);
+export function addressesSent({ body, form, inside = [] }: RequestPlan): string[] | undefined {
+	const files = [...(form?.files ?? []), ...inside].map(({ url }) => url);
 	const fields = form?.fields.map(([name, value]) => ({ [name]: value }));
 	const sent = sourcesIn([body, fields, files]);
 	return sent.length === 0 ? undefined : sent;
