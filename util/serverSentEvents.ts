@@ -44,18 +44,6 @@ export async function* readServerEvents(
  * there.
  */
 export function withoutComments(text: string): string {
-	let start = 0;
-	for (;;) {
-		const lineEnd = /[\r\n]/g;
-		lineEnd.lastIndex = start;
-		const end = lineEnd.exec(text)?.index ?? text.length;
-		const line = text.slice(start, Math.min(end, start + LONGEST_START)).trim();
-		if (end === text.length || (line !== '' && !line.startsWith(':'))) {
-			return line.startsWith(':') ? '' : text.slice(start);
-		}
-		start = end + 1;
-	}
+	const start = text.search(/^[^\S\r\n]*[^:\s]/m);
+	return start === -1 ? '' : text.slice(start);
 }
-
-/** In characters: enough of a line to see whether it is a comment. */
-const LONGEST_START = 1000;
