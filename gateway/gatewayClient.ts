@@ -88,7 +88,7 @@ export class Gateway<Key = undefined> {
 	/** The lists of the gateway's models. */
 	readonly models: ModelLists;
 
-	/** The digest of a value; a large one is read in turns. */
+	/** The digest of a value; a large one is digested in a turn of its own. */
 	readonly digest = createDigest(async () => await this.yieldToOthers());
 
 	private readonly limits: RunLimits;
