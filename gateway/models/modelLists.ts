@@ -234,10 +234,10 @@ async function requestRecords(
 	request: RequestList,
 	isEnough: IsEnough = () => false,
 ): Promise<ModelList> {
-	const { hasKey, baseUrl, mediaUrl, imageApi } = account;
+	const { hasKey, imageApi } = account;
 	const readNames = (json: unknown) => readModelNames(json) ?? [];
 	const namesBy = async (headers = {}) =>
-		await requestPages(planModelNames(headers), baseUrl, { request, read: readNames, isEnough });
+		await requestPages(planModelNames(headers), { request, read: readNames, isEnough });
 	// Some gateways take the key in a header of its own alone.
 	const names = async () =>
 		await namesBy().catch(async (error: unknown) => {
@@ -249,7 +249,7 @@ async function requestRecords(
 	if (list === 'names') return await names();
 	try {
 		const read = imageApi === 'openRouter' ? readImageModels : readModelList;
-		return await requestPages(planModelList(account), mediaUrl, { request, read, isEnough });
+		return await requestPages(planModelList(account), { request, read, isEnough });
 	} catch (error) {
 		const mayAsk = list === 'any' && hasKey && hasCode(error, 'noList');
 		if (!mayAsk) throw error as Error;
@@ -290,14 +290,13 @@ interface ListReading {
  */
 async function requestPages(
 	plan: FreePlan,
-	home: string,
 	{ request, read, isEnough }: ListReading,
 ): Promise<ModelList> {
 	const first = await request(plan);
 	const models = read(first.json);
 	const names = new Set(models.map(({ model }) => model));
 	let count = countOf(first.json);
-	let next = planNextPage(plan, first, home, { pages: 1, count });
+	let next = planNextPage(plan, first.json, { pages: 1, count });
 	for (let pages = 2; next !== undefined && pages <= MOST_PAGES && !isEnough(models); pages += 1) {
 		const page = next;
 		const response = await unlessFailed(async () => await request(page));
@@ -307,7 +306,7 @@ async function requestPages(
 		for (const other of others) names.add(other.model);
 		models.push(...others);
 		count += countOf(response.json);
-		next = planNextPage(plan, response, home, { pages, count });
+		next = planNextPage(plan, response.json, { pages, count });
 	}
 	return { models, isCut: next !== undefined && !isEnough(models) };
 }
