@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../util/json';
-import { TtlCache, ttlMsOf, type Cached } from '../../util/ttlCache';
 import { errorFor } from '../errors/errorMessages';
 import type { Client, Sent } from '../pace/client';
 import type { RateLimiter } from '../pace/rateLimiter';
@@ -14,6 +13,7 @@ import { saysFailure } from '../responses/errorBody';
 import type { RunLimits, SendOnce } from '../wire/sendOnce';
 import { readImageModels, readImagePrice } from './imageModels';
 import { countOf, MOST_PAGES, planNextPage, totalOf } from './listPages';
+import { ttlMsOf } from './listTtl';
 import { planModelNames, readModelNames } from './modelNames';
 import {
 	holdsModels,
@@ -28,42 +28,11 @@ import {
 /** After this, in milliseconds, a run continues without the model list. */
 const QUICK_TIMEOUT_MS = 10_000;
 
-const cache = new TtlCache<HttpResponse>(() => performance.now());
-
 /** Requests a list. @throws GatewayError */
 type RequestList = (plan: FreePlan) => Promise<HttpResponse>;
 
-/**
- * The response to a request for a list of models, cached for as long as it allows
- * (docs/protocol.md, "Model list"), so that all items, and all nodes of this process, send one
- * request. The cache is by address, format and account, because each account has its own rate limit
- * and may have its own models.
- *
- * @param owner the run that sends the request, or a new object. A request in progress isn't shared
- *   with other runs, which may have longer timeouts
- * @returns the cached response, which must not be changed
- * @throws GatewayError if there is no good response, which isn't cached; with the code `noList`
- *   if a retry would bring none either
- */
-async function cachedListing(
-	plan: FreePlan,
-	owner: { account: Account },
-	send: () => Promise<Sent>,
-): Promise<HttpResponse> {
-	const { media, base, allowUnauthorizedCerts, idWithKey } = owner.account;
-	const url = planUrl(plan, plan.call === 'names' ? base : media);
-	const key = [url, JSON.stringify(plan.headers), allowUnauthorizedCerts, idWithKey].join(' ');
-	const load = async (): Promise<Cached<HttpResponse>> => {
-		const { outcome, attempts } = await send();
-		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
-			return { value: outcome, ttlMs: ttlMsOf(outcome.headers) };
-		}
-		const error = errorFor(plan, outcome, attempts);
-		const told = isMissing(outcome) ? new GatewayError(error.problem, 'noList') : error;
-		throw erasedError(told, owner.account) as Error;
-	};
-	return await cache.get(key, load, owner);
-}
+/** The lists that this process knows, by address, format and account, until they are outdated. */
+const known = new Map<string, { until: number; response: HttpResponse }>();
 
 /**
  * Whether a response without a list shows that the gateway has none, and not only that it failed or
@@ -111,6 +80,9 @@ type ListName = 'media' | 'names' | 'any';
 export class ModelLists {
 	/** Requests what a list doesn't have of single models, all by one deadline. */
 	private single?: RequestList;
+
+	/** The requests in progress. Other runs don't share them: they may have longer timeouts, or be stopped. */
+	private readonly pending = new Map<string, Promise<HttpResponse>>();
 
 	constructor(private readonly context: ListContext) {}
 
@@ -196,7 +168,7 @@ export class ModelLists {
 		const { clock, limiter, limits, sendOnce } = this.context;
 		let endsAt: number | undefined;
 		return async (plan) =>
-			await cachedListing(plan, this.context, async () => {
+			await this.cached(plan, async () => {
 				// This rejects if the run has ended.
 				const outcome = await limiter.foreign.send(async () => {
 					endsAt ??= clock.now() + timeoutMs;
@@ -215,12 +187,41 @@ export class ModelLists {
 			const isText = wantsText(plan) && outcome.kind === 'response' && isCommented(outcome.text);
 			return isText ? { ...outcome, json: outcome.json ?? {} } : outcome;
 		};
-		return await cachedListing(
-			plan,
-			this.context,
-			async () => await this.context.client.request(plan, sendOnce),
-		);
+		return await this.cached(plan, async () => await this.context.client.request(plan, sendOnce));
 	};
+
+	/**
+	 * The response to a request for a list, known for as long as it allows (docs/protocol.md, "Model
+	 * list"), so that all items, and all nodes of this process, send one request. Each account has its own
+	 * rate limit, and may have its own models.
+	 *
+	 * @returns a response that must not be changed: others get the same
+	 * @throws GatewayError if there is no good response; with the code `noList` if a retry would bring none
+	 *   either
+	 */
+	private async cached(plan: FreePlan, send: () => Promise<Sent>): Promise<HttpResponse> {
+		const { account, clock } = this.context;
+		const { media, base, allowUnauthorizedCerts, idWithKey } = account;
+		const url = planUrl(plan, plan.call === 'names' ? base : media);
+		const id = [url, JSON.stringify(plan.headers), allowUnauthorizedCerts, idWithKey].join(' ');
+		const now = clock.now();
+		for (const [one, { until }] of known) if (until <= now) known.delete(one);
+		const load = async (): Promise<HttpResponse> => {
+			const { outcome, attempts } = await send();
+			if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
+				known.set(id, { until: now + ttlMsOf(outcome.headers), response: outcome });
+				return outcome;
+			}
+			const { problem } = errorFor(plan, outcome, attempts);
+			const error = new GatewayError(problem, isMissing(outcome) ? 'noList' : undefined);
+			throw erasedError(error, account) as Error;
+		};
+		const response = known.get(id)?.response;
+		if (response !== undefined) return response;
+		const loading = this.pending.get(id) ?? load().finally(() => void this.pending.delete(id));
+		this.pending.set(id, loading);
+		return await loading;
+	}
 }
 
 /**
