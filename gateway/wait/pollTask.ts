@@ -1,5 +1,4 @@
 import type { Client } from '../pace/client';
-import { laterBill } from '../protocol/bill';
 import type { Account } from '../protocol/account';
 import type { Clock } from '../pace/stoppableClock';
 import type { RunLimits } from '../wire/sendOnce';
@@ -13,6 +12,7 @@ import { requestedPauseMs } from '../protocol/retryAfter';
 import { planGet, type FreePlan } from '../protocol/requestPlan';
 import { TASK_PATHS } from '../protocol/taskType';
 import { isErrorCode, readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
+import { laterFacts } from '../responses/resultFacts';
 import { isErrorWord, isUnknownWord } from '../protocol/status';
 import {
 	namesOwn,
@@ -142,10 +142,8 @@ async function withResult(
 	if (isTransient(outcome) && !isPage(outcome)) return passing(plan, outcome, state);
 	if (!isGood(outcome)) return found;
 	const result = readTaskState(state, outcome.json, outcome.headers);
-	const { images, created, usage, refusal, response } = result;
-	const own = { created: created ?? state.created, usage: usage ?? state.usage };
-	const bill = laterBill(result, state);
-	return { ...found, state: { ...state, ...own, ...bill, images, refusal, response } };
+	const { images, response } = result;
+	return { ...found, state: { ...state, ...laterFacts(result, state), images, response } };
 }
 
 /** In milliseconds: how long the address of a result may be out of reach. */
