@@ -74,14 +74,14 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		'429 for haste',
 		sync,
 		response(429, TOO_OFTEN),
-		/\| Send fewer .*weren't charged\. See 'Requests per Second' and 'Concurrency' in the options/,
+		/\| Send fewer .*charged for this request\. See 'Requests per Second' and 'Concurrency' in the options/,
 	],
 	// The node that lists models has no such options.
 	[
 		'429 of a list',
 		planModelList(),
 		response(429, TOO_OFTEN),
-		/\| Try again later\. The .*charged\.$/,
+		/\| Try again later\.$/,
 	],
 	['429 for quota', sync, saying(429, 'insufficient quota'), /Insufficient .* \| Top up/],
 	[
