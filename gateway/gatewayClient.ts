@@ -132,9 +132,8 @@ export class Gateway<Key = undefined> {
 		const { limits } = this;
 		const limiter = (this.limiter = openLimiter(account, limits, clock, needsKey));
 		const sendOnce = this.createSendOnce();
-		const wallClock = (): number => Date.now();
 		const gatewayUrl = account.baseUrl;
-		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRateLimited });
+		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, onRateLimited });
 		const { client } = this;
 		const shown = (message: string): void => onProgress(account.withoutKey(message));
 		this.waiting = { account, clock, client, limits, onProgress: shown, hints };
@@ -222,7 +221,7 @@ export class Gateway<Key = undefined> {
 	 */
 	announce(tasks: Task[], open = tasks.length): void {
 		this.announced += open;
-		for (const task of tasks) this.tasks.add(task);
+		for (const { taskId } of tasks) this.tasks.ids.set(taskId, true);
 	}
 
 	/**

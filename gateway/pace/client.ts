@@ -19,8 +19,6 @@ export interface ClientOptions {
 	/** The gateway's address: downloads from other hosts have no part in its rate. */
 	gatewayUrl?: string;
 	clock: Clock;
-	/** Milliseconds since 1970, for `Retry-After` with a date. */
-	wallClock: () => number;
 	/**
 	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
 	 * check that was refused for it.
@@ -120,7 +118,7 @@ export class Client {
 		sendOnce = this.options.sendOnce,
 		isWanted?: () => boolean,
 	): Promise<Sent> {
-		const { clock, onRateLimited, wallClock } = this.options;
+		const { clock, onRateLimited } = this.options;
 		const lane = this.laneOf(plan);
 		let rateRefusals = 0;
 		let quotaRefusals = 0;
@@ -143,7 +141,7 @@ export class Client {
 				quotaRefusals,
 				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : lane.pausesInARow),
 				random: clock.random(),
-				nowMs: wallClock(),
+				nowMs: Date.now(),
 			});
 			if (!decision.again || this.isTooLong(decision.afterMs, until)) return last;
 			if (isRateLimited(outcome, plan) && plan.call !== 'poll') onRateLimited?.();
@@ -194,7 +192,7 @@ export class Client {
 		{ rate }: Lane,
 		until: number,
 	): void {
-		const { clock, onRateLimited, wallClock } = this.options;
+		const { clock, onRateLimited } = this.options;
 		// An image may be on any host, whose responses say nothing about the gateway.
 		if (plan.call === 'download') return;
 		if (outcome.kind !== 'response') return;
@@ -205,7 +203,7 @@ export class Client {
 		}
 		// Polls count here and not in `requestWithRetries`, because the poller sends its polls by `attempt`.
 		if (plan.call === 'poll') onRateLimited?.();
-		const pauseMs = requestedPauseMs(outcome, wallClock()) ?? 0;
+		const pauseMs = requestedPauseMs(outcome, Date.now()) ?? 0;
 		// A pause that is too long to be waited for is that of this request alone.
 		if (!this.isTooLong(pauseMs, until)) rate.refused(started, pauseMs, clock);
 	}

@@ -248,12 +248,12 @@ function readResult(
 	plan: FreePlan,
 	outcome: Outcome,
 	task: PolledTask,
-	ids: ReadonlySet<string>,
+	ids: TasksOfRun['ids'],
 ): PollResult {
 	const pauseMs = cappedRetryAfter(outcome);
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
-		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
+		if (otherId !== undefined && ids.get(otherId)) return wrongTask(task.taskId, otherId, outcome);
 		const state = readTaskState(locatedBy(plan, task), outcome.json, outcome.headers);
 		const isState = state.status !== '' && !saysRequestFailed(outcome.json, task, state);
 		if (isState) return { kind: 'state', state, pauseMs };

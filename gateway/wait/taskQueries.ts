@@ -1,4 +1,5 @@
 import { ERASED } from '../../util/keyEraser';
+import { LruMap } from '../../util/lruMap';
 import { planGet, taskIdPart, type FreePlan, type RequestPlan } from '../protocol/requestPlan';
 import { TASK_PATHS, TASK_TYPES, type TaskType } from '../protocol/taskType';
 import type { Task } from '../responses/task';
@@ -89,17 +90,9 @@ const MOST_TASKS = 20_000;
 
 /** The tasks of a run: their IDs, and the paths at which they were found, by their kind. */
 export class TasksOfRun {
-	readonly ids = new Set<string>();
+	readonly ids = new LruMap<string, true>(MOST_TASKS);
 
 	readonly paths = new Map<Task['taskType'], string>();
-
-	/** Adds a task that the run polls, as the newest one. */
-	add({ taskId }: Task): void {
-		this.ids.delete(taskId);
-		this.ids.add(taskId);
-		const [oldest] = this.ids;
-		if (this.ids.size > MOST_TASKS && oldest !== undefined) this.ids.delete(oldest);
-	}
 
 	/** Records where a task was found, if that tells where the next one of its kind is. */
 	foundAt(task: Task, path: string | undefined): void {

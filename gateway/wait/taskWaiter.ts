@@ -3,6 +3,7 @@ import { Poller, type PollerOptions, type Seen } from './poller';
 import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
 import { GatewayError } from '../protocol/gatewayError';
+import { counted } from '../../util/text';
 import { isFinished } from '../protocol/status';
 import { TasksOfRun } from './taskQueries';
 import {
@@ -136,7 +137,7 @@ export class TaskWaiter {
 	private polledTask({ task: submitted, ...wait }: Wait): PolledTask {
 		const { clock } = this.context;
 		const { taskId, taskType, statusUrl, sent } = submitted;
-		this.tasks.add(submitted);
+		this.tasks.ids.set(taskId, true);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
 		const submittedAtMs = submitTime(clock.now(), ageOf(submitted), waitedMs);
@@ -154,9 +155,8 @@ export class TaskWaiter {
 		if (result.kind === 'final') throw aboutTask(result.error, task.taskId);
 		if (result.kind === 'transient' && clock.now() - this.toldAt >= TOLD_EVERY_MS) {
 			this.toldAt = clock.now();
-			const { waiting, tasks } = this;
-			const open = `${waiting.size} of ${tasks.ids.size} tasks still open`;
-			onProgress(`${open}; the last status check failed: ${result.error.message}`);
+			const open = counted(this.waiting.size, 'task');
+			onProgress(`${open} still open; the last status check failed: ${result.error.message}`);
 		}
 		return result;
 	}

@@ -367,7 +367,6 @@ check(
 			const client = new Client({
 				limiter,
 				clock,
-				wallClock: () => 1e12 + clock.now(),
 				sendOnce: async (sent) => {
 					await clock.sleep(20);
 					const result = outcomes[next++ % outcomes.length];

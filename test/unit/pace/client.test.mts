@@ -32,7 +32,6 @@ function clientFor(outcomes: Outcome[], { concurrency = 10, latencyMs = 10 } = {
 	const client = new Client({
 		limiter,
 		clock,
-		wallClock: clock.now,
 		onRateLimited,
 		sendOnce: async (plan, timeoutMs) => {
 			sent.push({ plan, at: clock.now(), timeoutMs });

@@ -33,7 +33,6 @@ function newAccount(seed = 1) {
 		new Client({
 			limiter,
 			clock,
-			wallClock: clock.now,
 			sendOnce: async ({ body, call }) =>
 				await gateways[(body?.model as string | undefined) ?? call]!.receive(() =>
 					response(200, { id: '1', status: 'queued', content: [] }),

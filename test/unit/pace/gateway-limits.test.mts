@@ -63,7 +63,6 @@ async function submit(load: Load, seed: number): Promise<Report> {
 		const client = new Client({
 			limiter: new RateLimiter({ concurrency, clock, rateOf }),
 			clock,
-			wallClock: clock.now,
 			sendOnce: async () =>
 				await gateway.receive(() => response(200, { id: '1', status: 'queued' })),
 		});
@@ -172,7 +171,6 @@ async function sendAll(
 	const client = new Client({
 		limiter: new RateLimiter({ concurrency: 10, clock, rateOf: () => rate }),
 		clock,
-		wallClock: clock.now,
 		sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
 	});
 	await Promise.all(Array.from({ length: count }, async () => await sendBy(client, plan)));
