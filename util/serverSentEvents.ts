@@ -39,11 +39,5 @@ export async function* readServerEvents(
 	yield* [rest, ''].flatMap(eventsIn);
 }
 
-/**
- * A text without the comments and empty lines before it: some gateways send `: PING` until their JSON is
- * there.
- */
-export function withoutComments(text: string): string {
-	const start = text.search(/^[^\S\r\n]*[^:\s]/m);
-	return start === -1 ? '' : text.slice(start);
-}
+/** JSON without comments of events, which some gateways send as `: PING` until it is there. */
+export const withoutComments = (text: string): string => text.replace(/^[ \t]{0,9}:.*/gm, '');

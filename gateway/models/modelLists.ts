@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../util/json';
-import { errorFor } from '../errors/errorMessages';
+import { errorFor } from '../errors/errorFor';
 import type { Client, Sent } from '../pace/client';
 import type { RateLimiter } from '../pace/rateLimiter';
 import { erasedError, type Account } from '../protocol/account';
@@ -63,7 +63,7 @@ interface ListContext {
 	account: Account;
 	clock: Pick<Clock, 'now'>;
 	client: Pick<Client, 'request'>;
-	limiter: Pick<RateLimiter, 'foreign'>;
+	limiter: Pick<RateLimiter, 'elsewhere'>;
 	limits: Pick<RunLimits, 'timeoutMs'>;
 	sendOnce: SendOnce;
 }
@@ -170,7 +170,7 @@ export class ModelLists {
 		return async (plan) =>
 			await this.cached(plan, async () => {
 				// This rejects if the run has ended.
-				const outcome = await limiter.foreign.send(async () => {
+				const outcome = await limiter.elsewhere.send(async () => {
 					endsAt ??= clock.now() + timeoutMs;
 					const leftMs = Math.min(endsAt - clock.now(), limits.timeoutMs);
 					return leftMs > 0 ? await sendOnce(plan, leftMs) : TOO_LATE;

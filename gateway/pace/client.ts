@@ -1,5 +1,5 @@
 import type { Clock } from './stoppableClock';
-import { errorFor } from '../errors/errorMessages';
+import { errorFor } from '../errors/errorFor';
 import { isGood, isOverloaded, type GoodResponse, type Outcome } from '../protocol/outcome';
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
 import { requestedPauseMs } from '../protocol/retryAfter';
@@ -87,23 +87,23 @@ export class Client {
 	}
 
 	/**
-	 * Sends a paid plan in the same way and returns a good response. Only `pay` calls this, with attempts
-	 * that the journal is told of.
+	 * Sends a paid plan in the same way and returns a good response. Only `pay` calls this.
 	 *
+	 * @param send one attempt, of which the journal is told
 	 * @throws GatewayError that says what happened and what to do
 	 */
-	async requestPaid(plan: PaidPlan, attempt: SendOnce): Promise<GoodResponse> {
+	async requestPaid(plan: PaidPlan, send: SendOnce): Promise<GoodResponse> {
 		let isSent = false;
-		const noted: SendOnce = async (...args) => {
+		const watched: SendOnce = async (...args) => {
 			isSent = true;
-			return await this.refusals.count(plan, attempt(...args));
+			return await this.refusals.watch(plan, send(...args));
 		};
 		let refusal: Outcome | undefined;
 		const isWanted = (): boolean => {
 			refusal = isSent ? undefined : this.refusals.shared;
 			return refusal === undefined;
 		};
-		const { outcome, attempts } = await this.requestWithRetries(plan, noted, isWanted).catch(
+		const { outcome, attempts } = await this.requestWithRetries(plan, watched, isWanted).catch(
 			(error: unknown) => {
 				if (!(error instanceof CanceledInQueue) || refusal === undefined) throw error as Error;
 				return { outcome: refusal, attempts: 0 };
@@ -177,7 +177,7 @@ export class Client {
 		if (plan.call !== 'download') return limiter.laneOf(plan);
 		const host = parseUrl(gatewayUrl)?.host;
 		const isAtGateway = host !== undefined && parseUrl(plan.path)?.host === host;
-		return isAtGateway ? limiter.laneOf(plan) : limiter.foreign;
+		return isAtGateway ? limiter.laneOf(plan) : limiter.elsewhere;
 	}
 
 	private isTooLong(pauseMs: number, until: number): boolean {

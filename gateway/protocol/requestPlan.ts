@@ -51,7 +51,7 @@ export interface RequestPlan {
 	 */
 	isIdempotent?: boolean;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
-	isForeign?: boolean;
+	isFromInput?: boolean;
 	/** Whether the response is asked for as a stream, which may be long but not silent. */
 	isStreamed?: boolean;
 	/** The index of the item that it is for, for the log. */
@@ -312,10 +312,10 @@ export const planTaskQuery = (taskType: TaskType, taskId: string): FreePlan =>
 /**
  * Plans the download of an image from any host, without a key.
  *
- * @param isForeign whether the address comes from the input, not from the gateway
+ * @param isFromInput whether the address comes from the input, not from the gateway
  */
-export function planDownload(url: string, isForeign = false): FreePlan {
-	return { ...planGet('download', url, 'image/*,*/*;q=0.5'), isForeign };
+export function planDownload(url: string, isFromInput = false): FreePlan {
+	return { ...planGet('download', url, 'image/*,*/*;q=0.5'), isFromInput };
 }
 
 /** The full address of a plan, with the query of the gateway's address. */

@@ -2,7 +2,7 @@ import { INLINE_FIELDS } from '../../util/inlineImages';
 import { decoded } from '../../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, numberOf, parseJson } from '../../util/json';
 import type { JsonObject } from '../../util/json';
-import { hasImageAddress } from './foundImages';
+import { hasImageAddress } from './unnamedImages';
 import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
 import { statusGroup, type StatusGroup } from '../protocol/status';
 import { LONGEST_ADDRESS } from '../protocol/url';

@@ -3,7 +3,7 @@ import { parseUrl } from '../../util/parseUrl';
 import { firstText, quote } from '../../util/text';
 import { readBill } from './cost';
 import { reasonIn } from './errorBody';
-import { addressesIn, imagesAnywhere } from './foundImages';
+import { addressesIn, imagesAnywhere } from './unnamedImages';
 import { bestReason, flaggedIn, reasonsIn } from './reasons';
 import { readRequestId } from './requestId';
 import type { ResultFacts } from './resultFacts';

@@ -2,7 +2,7 @@ import type { Client } from '../pace/client';
 import type { Account } from '../protocol/account';
 import type { Clock } from '../pace/stoppableClock';
 import type { RunLimits } from '../wire/sendOnce';
-import { errorFor } from '../errors/errorMessages';
+import { errorFor } from '../errors/errorFor';
 import { lostTaskError, taskError } from '../errors/taskErrors';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
 import { isRateLimited, isTransient } from '../pace/retryPolicy';
@@ -205,13 +205,14 @@ function triesNext({ where }: TaskQuery, outcome: Outcome): boolean {
 const isPage = (outcome: Outcome): boolean => outcome.kind === 'response' && outcome.httpCode < 300;
 
 function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: string): PollResult {
-	const foreign = missed.find(
+	// A server in front of the gateway has responded.
+	const inFront = missed.find(
 		({ where, outcome }) => where === 'usual' && !isGatewayError(outcome),
 	);
 	const error =
-		foreign === undefined
+		inFront === undefined
 			? noSuchTask(task, missed, home)
-			: errorOf(foreign.plan, foreign.outcome, task);
+			: errorOf(inFront.plan, inFront.outcome, task);
 	// Final only if each of these is the gateway's own refusal: an error in a 200 may be of anything.
 	const isSure = missed.every(({ outcome }) => isGatewayError(outcome) && !isGood(outcome));
 	if (isSure && noteNotFound(task, sentAt)) return { kind: 'final', error };
@@ -297,13 +298,13 @@ function noSuchTask(
 	home: string,
 ): GatewayError {
 	const paths = missed.map(({ plan }) => quote(plan.path)).join(', ');
-	const isForeign = statusUrl !== undefined && pathAtGateway(statusUrl, home) === undefined;
-	const foreign = isForeign
+	const isElsewhere = statusUrl !== undefined && pathAtGateway(statusUrl, home) === undefined;
+	const named = isElsewhere
 		? ` The gateway named ${quote(statusUrl)} for it, which wasn't asked: it isn't at the gateway's address, so it must not get the key.`
 		: '';
 	const problem: Problem = {
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
-		description: `The gateway no longer has the task, or another account submitted it: then use its key. It isn't at ${paths}.${foreign}`,
+		description: `The gateway no longer has the task, or another account submitted it: then use its key. It isn't at ${paths}.${named}`,
 		httpCode: 404,
 		taskId,
 		taskType,

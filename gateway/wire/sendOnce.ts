@@ -185,7 +185,7 @@ function wireRequest(
 	const withKey = !WITHOUT_KEY.includes(plan.call) && plan.isKeyless !== true;
 	const added = (): Record<string, string> => {
 		if (withKey) return addsKey ? {} : credentialHeaders(url, account, plan.headers);
-		return plan.isForeign ? {} : additionalHeaders(url, account);
+		return plan.isFromInput ? {} : additionalHeaders(url, account);
 	};
 	const { baseUrl, withoutKey } = account;
 	// A gateway may write its key into the address of an image on another host.

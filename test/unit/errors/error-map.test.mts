@@ -1,4 +1,4 @@
-import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
+import { errorFor, gatewayMessage } from '../../../gateway/errors/errorFor.js';
 import { quote } from '../../../util/text.js';
 import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome.js';
 import type { Fault } from '../../../gateway/protocol/networkFault.js';

@@ -5,7 +5,7 @@ import {
 	credentialProblem,
 	readCredential,
 } from '../../../gateway/protocol/credential.js';
-import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../../gateway/errors/errorFor.js';
 import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
 import { imageFileName } from '../../../util/imageType.js';
 import { planModel, readModelList } from '../../../gateway/models/models.js';

@@ -93,7 +93,6 @@ test.each([
 
 test.each<[string, object, string[] | undefined]>([
 	['plain texts', { data: ['b', ' a '] }, ['a', 'b']],
-	['objects by name', { data: { a: { owned_by: 'x' }, b: {} } }, ['a', 'b']],
 	['objects with a name', { models: [{ name: 'a' }, { model: 'b' }, {}] }, ['a', 'b']],
 	['items inside', { data: { items: [{ id: 'a' }], total: 1 } }, ['a']],
 	['an error', { data: { error: {} } }, undefined],

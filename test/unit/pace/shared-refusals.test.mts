@@ -19,9 +19,9 @@ async function after(
 ) {
 	const refusals = new SharedRefusals();
 	const never = new Promise<Outcome>(() => undefined);
-	for (let index = 0; index < underWay; index += 1) void refusals.count(plan(1000 + index), never);
+	for (let index = 0; index < underWay; index += 1) void refusals.watch(plan(1000 + index), never);
 	for (const [index, outcome] of outcomes.entries()) {
-		const noted = await refusals.count(plan(itemOf(index)), Promise.resolve(outcome));
+		const noted = await refusals.watch(plan(itemOf(index)), Promise.resolve(outcome));
 		expect(noted).toBe(outcome);
 	}
 	return refusals.shared;

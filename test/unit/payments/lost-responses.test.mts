@@ -1,5 +1,5 @@
 /** What a payment is known to have come to, after several attempts under one key. */
-import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../../gateway/errors/errorFor.js';
 import type { Journal } from '../../../gateway/journal.js';
 import { pay, type Sender } from '../../../gateway/pay.js';
 import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';

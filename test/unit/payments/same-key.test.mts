@@ -1,5 +1,5 @@
 /** Payments at once with one key: the second one waits for what becomes of the first. */
-import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../../gateway/errors/errorFor.js';
 import { UNRECORDED, type Journal, type Settled } from '../../../gateway/journal.js';
 import { pay, type Sender } from '../../../gateway/pay.js';
 import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';

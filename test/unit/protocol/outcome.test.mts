@@ -1,9 +1,9 @@
-import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../../gateway/errors/errorFor.js';
 import { faultOf, type Connection, type Fault } from '../../../gateway/protocol/networkFault.js';
 import {
 	isGood,
 	chargedAfter,
-	withLocationOnly,
+	asResultOfLocation,
 	type Outcome,
 } from '../../../gateway/protocol/outcome.js';
 import {
@@ -273,7 +273,7 @@ test('only a success with an object is a response to work with', () => {
 
 describe('a redirect to the image of a request', () => {
 	const at = (httpCode: number, location: string, url?: string) =>
-		withLocationOnly({
+		asResultOfLocation({
 			...page(httpCode, '<html>'),
 			headers: { location, age: '1' },
 			url,
@@ -305,7 +305,7 @@ describe('a redirect to the image of a request', () => {
 		const headers = { location: '/files/x.png' };
 		const json = { data: [{ url: 'a' }, { url: 'b' }], cost: 1 };
 		const outcome = { kind: 'response', httpCode: 303, headers, text: '', json } as never;
-		expect(withLocationOnly(outcome)).toBe(outcome);
+		expect(asResultOfLocation(outcome)).toBe(outcome);
 	});
 });
 
@@ -318,7 +318,7 @@ describe('an accepted task without a body, whose address is in Location', () => 
 
 	test.each([201, 202])('is read like one with an empty object: %s', (httpCode) => {
 		const outcome = empty(httpCode, ' \r\n', at);
-		expect(withLocationOnly(outcome)).toEqual({ ...outcome, json: {} });
+		expect(asResultOfLocation(outcome)).toEqual({ ...outcome, json: {} });
 	});
 
 	test.each<[string, Outcome]>([
@@ -330,7 +330,7 @@ describe('an accepted task without a body, whose address is in Location', () => 
 		['a body', response(202, { id: 'task_1' }, { location: at })],
 		['a response that breaks off behind its head', { ...fault('reset'), httpCode: 202 }],
 	])('is not found in %s', (_name, outcome) => {
-		expect(withLocationOnly(outcome)).toBe(outcome);
+		expect(asResultOfLocation(outcome)).toBe(outcome);
 	});
 });
 
