@@ -3,7 +3,7 @@ import type { Account } from './account';
 import {
 	asStream,
 	bodyOf,
-	PLANS,
+	planImages,
 	planUrl,
 	taskTypeOf,
 	type ImageRequest,
@@ -40,12 +40,12 @@ export function orderOf(
 ): Order {
 	// OpenRouter's Image API has no tasks.
 	const flag = asynchronous && account.imageApi !== 'openRouter' ? account.asyncFlag : undefined;
-	const usual = PLANS[kind](request, flag, account);
+	const usual = planImages(kind, request, flag, account);
 	const plan = stream ? asStream(usual) : usual;
 	return {
 		plan,
 		request,
-		taskType: taskTypeOf(plan) ?? kind,
+		taskType: taskTypeOf(kind, account.imageApi),
 		fields: usual.form ? Object.fromEntries(usual.form.fields) : bodyOf(request, flag),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};

@@ -2,7 +2,7 @@ import { jsonText, withoutUndefined, type JsonObject } from '../../util/json';
 import { GatewayError, type Problem } from './gatewayError';
 import { sourcesIn } from '../../util/httpAddresses';
 import { LISTS_OF_INPUTS, type AsyncFlag, type Credential, type ImageApi } from './credential';
-import { TASK_PATHS, TASK_TYPES, type TaskType } from './taskType';
+import { TASK_PATHS, type TaskType } from './taskType';
 import type { ApiAddress } from './url';
 
 /** The purpose of a request, which the error texts depend on. */
@@ -65,9 +65,11 @@ export type PaidPlan = RequestPlan & { method: 'POST'; paid: true };
 /** A request that is free. By its method too, so that no paid one becomes free by its name. */
 export type FreePlan = RequestPlan & { method: 'GET'; paid: false };
 
+type FormField = readonly [name: string, value: string];
+
 /** The parts of a multipart form in the order of sending: fields, then files. */
 export interface FormBody {
-	fields: Array<readonly [name: string, value: string]>;
+	fields: FormField[];
 	files: FormFile[];
 }
 
@@ -105,23 +107,9 @@ export interface ImageRequest {
 	imageCount?: number;
 }
 
-/** The path of requests for images of a kind. */
-const pathOf = (taskType: TaskType, imageApi: ImageApi): string =>
-	imageApi === 'openRouter'
-		? '/v1/images'
-		: TASK_PATHS[imageApi === 'generations' ? 'generation' : taskType];
-
-/** The common part of all plans for images. @param asyncFlag undefined for a synchronous request */
-function planImages(path: string, asyncFlag: AsyncFlag | undefined): PaidPlan {
-	return {
-		call: asyncFlag === undefined ? 'sync' : 'submit',
-		method: 'POST',
-		path: path + (asyncFlag === 'path' ? '/async' : ''),
-		query: asyncFlag === 'query' ? { async: 'true' } : {},
-		headers: asyncFlag === 'header' ? { ...JSON_ONLY, 'X-Async': 'true' } : JSON_ONLY,
-		paid: true,
-	};
-}
+/** The kind of the task that a request creates: an edit may be sent as a generation. */
+export const taskTypeOf = (kind: TaskType, imageApi: ImageApi): TaskType =>
+	imageApi === 'generations' ? 'generation' : kind;
 
 const JSON_ONLY = { Accept: 'application/json' };
 
@@ -140,52 +128,43 @@ export function bodyOf(request: ImageRequest, asyncFlag?: AsyncFlag): JsonObject
 	return Object.fromEntries(Object.entries(body).filter(([, value]) => (value ?? null) !== null));
 }
 
-function planJson(path: string, request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan {
-	const plan = planImages(path, asyncFlag);
-	const headers = { 'Content-Type': 'application/json', ...plan.headers };
-	return { body: bodyOf(request, asyncFlag), ...plan, headers };
-}
-
 /**
- * Plans a generation (docs/protocol.md, "Endpoints"), usually `POST /v1/images/generations`.
+ * Plans a generation or an edit (docs/protocol.md, "Edit" and "Endpoints"), usually
+ * `POST /v1/images/generations` or `POST /v1/images/edits`.
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  * @param style how the gateway takes images
  */
-export const planGeneration = (
-	request: ImageRequest,
-	asyncFlag?: AsyncFlag,
-	{ imageApi }: ImageStyle = USUAL_STYLE,
-): PaidPlan => planJson(pathOf('generation', imageApi), request, asyncFlag);
-
-/**
- * Plans an edit (docs/protocol.md, "Edit" and "Endpoints"), usually `POST /v1/images/edits`.
- *
- * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
- * @param style how the gateway takes images
- */
-export function planEdit(
+export function planImages(
+	kind: TaskType,
 	request: ImageRequest,
 	asyncFlag?: AsyncFlag,
 	{ imageApi, imageFieldName }: ImageStyle = USUAL_STYLE,
 ): PaidPlan {
+	const path = imageApi === 'openRouter' ? '/v1/images' : TASK_PATHS[taskTypeOf(kind, imageApi)];
+	const plan: PaidPlan = {
+		call: asyncFlag === undefined ? 'sync' : 'submit',
+		method: 'POST',
+		path: path + (asyncFlag === 'path' ? '/async' : ''),
+		query: asyncFlag === 'query' ? { async: 'true' } : {},
+		headers: asyncFlag === 'header' ? { ...JSON_ONLY, 'X-Async': 'true' } : JSON_ONLY,
+		paid: true,
+	};
+	const body = bodyOf(request, asyncFlag);
 	const files = (request.files ?? []).map((file) =>
 		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
 	);
-	if (imageApi !== 'form') {
-		const plan = planJson(pathOf('edit', imageApi), request, asyncFlag);
-		const names = [...new Set(files.map(({ name }) => name))];
-		const grouped = names.map((name) => files.filter((file) => file.name === name));
-		const inputs = grouped.map((group) => inputOf(group, imageApi));
-		const body = { ...plan.body, ...Object.fromEntries(inputs) };
-		return { ...plan, body, inside: grouped.flat() };
+	if (kind === 'edit' && imageApi === 'form') {
+		const texts = Object.entries(body).map(([name, value]) => [name, fieldText(value)] as const);
+		const fields = texts.filter((field): field is FormField => field[1] !== undefined);
+		return { ...plan, form: { fields, files } };
 	}
-	const fields: FormBody['fields'] = [];
-	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
-		const text = fieldText(value);
-		if (text !== undefined) fields.push([name, text]);
-	}
-	return { ...planImages(TASK_PATHS.edit, asyncFlag), form: { fields, files } };
+	const headers = { 'Content-Type': 'application/json', ...plan.headers };
+	const names = [...new Set(files.map(({ name }) => name))];
+	const grouped = names.map((name) => files.filter((file) => file.name === name));
+	const inputs = grouped.map((group) => inputOf(group, imageApi as JsonApi));
+	const inside = files.length === 0 ? undefined : grouped.flat();
+	return { ...plan, headers, body: { ...body, ...Object.fromEntries(inputs) }, inside };
 }
 
 type JsonApi = Exclude<ImageApi, 'form'>;
@@ -232,16 +211,6 @@ export function asStream<Plan extends RequestPlan>(plan: Plan): Plan {
 		isStreamed: true,
 	};
 }
-
-/** The plan of a request, by the kind of its task. */
-export const PLANS: Record<TaskType, typeof planEdit> = {
-	generation: planGeneration,
-	edit: planEdit,
-};
-
-/** The kind of the task that a request creates: an edit may be sent as a generation. */
-export const taskTypeOf = ({ path }: RequestPlan): TaskType | undefined =>
-	TASK_TYPES.find((kind) => path.startsWith(TASK_PATHS[kind]));
 
 /**
  * The text of a form field; undefined for null and for values without JSON (undefined, a function,

@@ -12,7 +12,7 @@ import { planModel, readModelList } from '../../../gateway/models/models.js';
 import { isGood, chargedAfter, type Outcome } from '../../../gateway/protocol/outcome.js';
 import { retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
 import {
-	planGeneration,
+	planImages,
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
@@ -376,7 +376,7 @@ check(
 				},
 			});
 			const plans = Array.from({ length: count }, () =>
-				planGeneration({ model: 'm', prompt: 'p' }, 'query'),
+				planImages('generation', { model: 'm', prompt: 'p' }, 'query'),
 			);
 			const sends = plans.map(async (sent) => {
 				await sendBy(client, sent).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { planModelList } from '../../../gateway/models/models.js';
 import {
 	planDownload,
-	planGeneration,
+	planImages,
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
@@ -14,7 +14,7 @@ import { RunEnded } from '../../../gateway/wire/inFlight.js';
 import { FakeClock } from '../fake-clock.mjs';
 import { response, fault, TOO_OFTEN } from '../virtual-gateway.mjs';
 
-const paid = planGeneration({ model: 'painter', prompt: 'a red boat' }, 'query');
+const paid = planImages('generation', { model: 'painter', prompt: 'a red boat' }, 'query');
 const free = planTaskQuery('generation', 't1');
 const listing = planModelList();
 const download = planDownload('https://images.example/1.png');

@@ -1,5 +1,5 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
-import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
+import { planImages, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
 import { SharedRate } from '../../../gateway/pace/sharedRate.js';
 import { Client } from '../../../gateway/pace/client.js';
@@ -47,7 +47,7 @@ interface Load {
 /** How late timers are, in milliseconds: with those on time, runs took turns which they didn't in n8n. */
 const LATE_MS = 1;
 
-const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
+const plan = planImages('generation', { model: 'm', prompt: 'p' }, 'query');
 const poll = planTaskQuery('generation', '1');
 
 /** Sends all at once, and again what is refused. */

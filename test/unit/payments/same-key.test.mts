@@ -4,12 +4,12 @@ import { UNRECORDED, type Journal, type Settled } from '../../../gateway/journal
 import { pay, type Sender } from '../../../gateway/pay.js';
 import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import { isGood } from '../../../gateway/protocol/outcome.js';
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
 import { payerFor } from '../senders.mjs';
 import { fault, response } from '../virtual-gateway.mjs';
 
-const PLAN = planGeneration({ model: 'm', prompt: 'p' });
+const PLAN = planImages('generation', { model: 'm', prompt: 'p' });
 
 /** A journal in memory. */
 function openJournal(): Journal<string, number> {

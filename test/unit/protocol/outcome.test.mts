@@ -7,8 +7,7 @@ import {
 	type Outcome,
 } from '../../../gateway/protocol/outcome.js';
 import {
-	planEdit,
-	planGeneration,
+	planImages,
 	type FormFile,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
@@ -22,7 +21,7 @@ import { response, fault, FIRST_ATTEMPT, page } from '../virtual-gateway.mjs';
 import { createSendOnce } from '../../../gateway/wire/sendOnce.js';
 import { faultFrom } from '../../../gateway/wire/faultFrom.js';
 
-const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
+const submit = planImages('generation', { model: 'm', prompt: 'p' }, 'query');
 
 /** As Node.js words what OpenSSL says. */
 const eproto = (reason: string): string =>
@@ -343,7 +342,7 @@ test('a response that breaks off behind its head is judged by its status', () =>
 
 test('the form of an edit leaves out what has no value, at any depth', () => {
 	const fields = (extraFields: Record<string, unknown>) =>
-		planEdit({ model: 'm', prompt: 'p', files: [], extraFields }).form?.fields.slice(2);
+		planImages('edit', { model: 'm', prompt: 'p', files: [], extraFields }).form?.fields.slice(2);
 	const nothing = { a: undefined, b: null, c: () => 1, d: NaN, e: Symbol('x') };
 	const at = new Date(0);
 	expect(fields({ ...nothing, deep: { ...nothing, f: 1 }, text: '', zero: 0, at })).toEqual([
@@ -374,10 +373,10 @@ describe('a body that cannot be built', () => {
 	test('because it is a circle was not sent', async () => {
 		const circle: Record<string, unknown> = {};
 		circle.self = circle;
-		const plan = planGeneration({ model: 'm', prompt: 'p', extraFields: { circle } });
+		const plan = planImages('generation', { model: 'm', prompt: 'p', extraFields: { circle } });
 		expect(await send(plan)).toEqual([fault('invalidBody'), 1]);
 		expect(chargedAfter(fault('invalidBody'))).toBe('no');
-		const [outcome] = await send(planGeneration({ model: 'm', prompt: 'p' }));
+		const [outcome] = await send(planImages('generation', { model: 'm', prompt: 'p' }));
 		expect(outcome).toEqual(fault('reset'));
 	});
 
@@ -396,7 +395,7 @@ describe('a body that cannot be built', () => {
 		const gone = file(async function* () {
 			yield await Promise.reject(new Error('ENOENT'));
 		});
-		const plan = planEdit({ model: 'm', prompt: 'p', files: [whole, gone] });
+		const plan = planImages('edit', { model: 'm', prompt: 'p', files: [whole, gone] });
 		expect(await send(plan)).toEqual([fault('invalidBody'), 0]);
 		expect(closed).toBe(1);
 	});
