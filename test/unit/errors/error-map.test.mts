@@ -223,7 +223,7 @@ test.each<[string, Outcome]>([
 test.each<[Record<string, string>, string]>([
 	[{ 'retry-after': '30' }, 'Retry after 30 s. Send fewer'],
 	[{ 'retry-after': '0' }, 'Send fewer'],
-	[{ 'x-ratelimit-reset': '7' }, 'Retry after 7 s. Send fewer'],
+	[{ 'x-ratelimit-reset': '7' }, 'Send fewer'],
 	[{ 'retry-after': 'soon' }, 'Send fewer'],
 ])('the pause that a rate limit asks for by %j: "%s …"', (headers, start) => {
 	const { description } = errorFor(sync, response(429, TOO_OFTEN, headers)).problem;
