@@ -6,7 +6,7 @@ import { Requests } from './wire/inFlight';
 import { createSendOnce } from './wire/sendOnce';
 import type { Transport } from './wire/transport';
 import { credentialProblem, readCredential } from './protocol/credential';
-import { errorFor } from './errors/errorMessages';
+import { errorFor } from './errors/errorFor';
 import { planModelNames, readModelNames } from './models/modelNames';
 import { holdsModels, planModelList } from './models/models';
 import type { Problem } from './protocol/gatewayError';

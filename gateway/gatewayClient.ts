@@ -1,6 +1,6 @@
 import { createDigest } from '../util/digest';
 import { isJsonObject, withoutUndefined, type JsonObject } from '../util/json';
-import { failedAtOnce } from './errors/taskErrors';
+import { errorOfFailedSubmit } from './errors/taskErrors';
 import { downloadImage, type ImageSource, type StoreImage } from './imageDownload';
 import { UNRECORDED, type Journal } from './journal';
 import { ModelLists } from './models/modelLists';
@@ -88,7 +88,7 @@ export class Gateway<Key = undefined> {
 	/** The lists of the gateway's models. */
 	readonly models: ModelLists;
 
-	/** The digest of a value; a large one is read in turns. */
+	/** The digest of a value; a large one is digested in a turn of its own. */
 	readonly digest = createDigest(async () => await this.yieldToOthers());
 
 	private readonly limits: RunLimits;
@@ -132,9 +132,8 @@ export class Gateway<Key = undefined> {
 		const { limits } = this;
 		const limiter = (this.limiter = openLimiter(account, limits, clock, needsKey));
 		const sendOnce = this.createSendOnce();
-		const wallClock = (): number => Date.now();
 		const gatewayUrl = account.baseUrl;
-		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, wallClock, onRateLimited });
+		this.client = new Client({ sendOnce, limiter, gatewayUrl, clock, onRateLimited });
 		const { client } = this;
 		const shown = (message: string): void => onProgress(account.withoutKey(message));
 		this.waiting = { account, clock, client, limits, onProgress: shown, hints };
@@ -160,11 +159,11 @@ export class Gateway<Key = undefined> {
 	}
 
 	/**
-	 * Pays for an order, unless the journal has what it was paid for.
+	 * Pays for an order, unless the journal of the ports has what it was paid for.
 	 *
 	 * @throws GatewayError, with the code `outcomeUnknown` if it may have been charged
 	 */
-	async pay(order: Order, key: Key, { signal }: OneCall = {}): Promise<Receipt> {
+	async payOrder(order: Order, key: Key, { signal }: OneCall = {}): Promise<Receipt> {
 		const read = (response: GoodResponse) => this.readReceipt(order, response);
 		const { journal = UNRECORDED } = this.ports;
 		return await this.payFor({ ...order.plan, signal }, read, { journal, key });
@@ -187,11 +186,11 @@ export class Gateway<Key = undefined> {
 	 * Orders and pays for images in one step.
 	 *
 	 * @returns the images, or the task that has to be waited for
-	 * @throws GatewayError as `pay`
+	 * @throws GatewayError as `payOrder`
 	 */
 	async generate(request: ImageRequest, ...how: HowToGenerate<Key>): Promise<Receipt> {
 		const [{ key, ...options } = {}]: Array<Partial<GenerateOptions<Key>> | undefined> = how;
-		return await this.pay(this.order('generation', request, options), key as Key, options);
+		return await this.payOrder(this.order('generation', request, options), key as Key, options);
 	}
 
 	/**
@@ -201,7 +200,7 @@ export class Gateway<Key = undefined> {
 	 * @param read reads what was paid for; undefined if a response contains nothing usable
 	 * @param entry the journal, and what it knows the payment by
 	 * @param readBody another way to read the body of a response
-	 * @throws as `pay`
+	 * @throws as `payOrder`
 	 */
 	async payFor<K, R>(
 		plan: PaidPlan,
@@ -222,7 +221,7 @@ export class Gateway<Key = undefined> {
 	 */
 	announce(tasks: Task[], open = tasks.length): void {
 		this.announced += open;
-		for (const task of tasks) this.tasks.add(task);
+		for (const { taskId } of tasks) this.tasks.ids.set(taskId, true);
 	}
 
 	/**
@@ -245,7 +244,7 @@ export class Gateway<Key = undefined> {
 	 * @throws GatewayError with the task's ID, if it has failed or can't be polled
 	 */
 	async waitFor<W extends Wait>(wait: W, how?: HowToWait): Promise<TaskEnd<W>> {
-		const failed = failedAtOnce(wait.task);
+		const failed = errorOfFailedSubmit(wait.task);
 		const isSure = failed !== undefined && wait.task.reason !== undefined;
 		const waiting = isSure ? Promise.reject(failed) : this.waiter.wait(wait, how);
 		const end = waiting.catch((error: unknown) => {

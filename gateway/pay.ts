@@ -1,7 +1,7 @@
-import { errorFor } from './errors/errorMessages';
+import { errorFor } from './errors/errorFor';
 import {
 	UNREAD_RESPONSE,
-	clearer,
+	withTaskFirst,
 	refusedLater,
 	stoppedProblem,
 	unusableProblem,
@@ -17,7 +17,7 @@ import {
 	chargedAfter,
 	isGood,
 	isOverloaded,
-	withLocationOnly,
+	asResultOfLocation,
 	type GoodResponse,
 } from './protocol/outcome';
 import type { PaidPlan } from './protocol/requestPlan';
@@ -81,24 +81,24 @@ async function payOnce<Key, R>(
 	let unclear: Problem | undefined = before?.problem;
 	let isInProgress = false;
 	// By attempt and not by request: a Stop in the pause between two of them has charged nothing.
-	const attempt: SendOnce = async (...args) => {
+	const recordedSend: SendOnce = async (...args) => {
 		const pending = () => {
 			const stopped = stoppedProblem(plan, requests.arriving.get(plan)?.());
-			return eraseIn(clearer(unclear, stopped), withoutKey);
+			return eraseIn(withTaskFirst(unclear, stopped), withoutKey);
 		};
 		journal.begin(key, pending);
 		isInProgress = true;
-		const outcome = withLocationOnly(await sendOnce(...args), plan.call);
+		const outcome = asResultOfLocation(await sendOnce(...args), plan.call);
 		isInProgress = false;
 		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
-			unclear = clearer(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
+			unclear = withTaskFirst(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
 		else if (unclear === undefined) journal.settle(key, { charged: 'no' });
 		return outcome;
 	};
 	let receipt: R | undefined;
 	try {
-		const response = await client.requestPaid(plan, attempt);
+		const response = await client.requestPaid(plan, recordedSend);
 		receipt = read(response);
 		if (receipt === undefined) throw unknownOutcome(unusableProblem(plan, response));
 	} catch (error) {
@@ -134,5 +134,5 @@ function unknownProblem(
 	if (isGateways && !hasCode(failure, 'outcomeUnknown'))
 		return unclear && refusedLater(failure.problem, unclear);
 	// An error of any other kind is of whoever reads the response, which was charged.
-	return clearer(unclear, withTaskId(plan, isGateways ? failure.problem : UNREAD_RESPONSE));
+	return withTaskFirst(unclear, withTaskId(plan, isGateways ? failure.problem : UNREAD_RESPONSE));
 }

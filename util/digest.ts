@@ -10,17 +10,17 @@ export function digestOf(value: unknown): string {
 	return text && createHash('sha256').update(text).digest('hex');
 }
 
-/** In bytes: what is digested in a turn takes some milliseconds. */
+/** In bytes: what is read in a turn takes some milliseconds. */
 export const PIECE = 2 ** 20;
 
-/** In characters: what is digested in turns. */
+/** In characters: what is digested in a turn of its own. */
 const LARGE = 100_000;
 
 /** `digestOf` for a value of any size. */
 export type Digest = (value: unknown) => Promise<string>;
 
 /**
- * Digests large values in turns, and one after another, or they would be one long turn.
+ * Digests large values one after another, or they would be one long turn.
  *
  * @param turn lets other work go first
  */
@@ -28,21 +28,10 @@ export function createDigest(turn: () => Promise<void>): Digest {
 	let last: Promise<unknown> = Promise.resolve();
 	return async (value) => {
 		if (!isLongerThan(value, LARGE)) return digestOf(value);
-		const digest = last.then(async () => await digestInTurns(value, turn));
+		const digest = last.then(turn).then(() => digestOf(value));
 		last = digest.catch(() => undefined);
 		return await digest;
 	};
-}
-
-async function digestInTurns(value: unknown, turn: () => Promise<void>): Promise<string> {
-	await turn();
-	const bytes = Buffer.from(jsonText(value, inOrder) || '');
-	const hash = createHash('sha256');
-	for (const piece of inPieces(bytes)) {
-		hash.update(piece);
-		await turn();
-	}
-	return bytes.length === 0 ? '' : hash.digest('hex');
 }
 
 /** The pieces of bytes in memory. */

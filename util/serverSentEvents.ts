@@ -39,23 +39,5 @@ export async function* readServerEvents(
 	yield* [rest, ''].flatMap(eventsIn);
 }
 
-/**
- * A text without the comments and empty lines before it: some gateways send `: PING` until their JSON is
- * there.
- */
-export function withoutComments(text: string): string {
-	let start = 0;
-	for (;;) {
-		const lineEnd = /[\r\n]/g;
-		lineEnd.lastIndex = start;
-		const end = lineEnd.exec(text)?.index ?? text.length;
-		const line = text.slice(start, Math.min(end, start + LONGEST_START)).trim();
-		if (end === text.length || (line !== '' && !line.startsWith(':'))) {
-			return line.startsWith(':') ? '' : text.slice(start);
-		}
-		start = end + 1;
-	}
-}
-
-/** In characters: enough of a line to see whether it is a comment. */
-const LONGEST_START = 1000;
+/** JSON without comments of events, which some gateways send as `: PING` until it is there. */
+export const withoutComments = (text: string): string => text.replace(/^[ \t]{0,9}:.*/gm, '');

@@ -52,7 +52,8 @@ const refusesContent: Fits = ({ httpCode, text }, { paid }) =>
 
 /** Whether an edit was refused in a way that says nothing about its contents. Only edits have files. */
 const refusesEdits: Fits = (response, plan, said) =>
-	(plan.form ?? plan.inline) !== undefined &&
+	plan.call !== 'message' &&
+	(plan.form ?? plan.inside) !== undefined &&
 	(isMissing(response, plan, said) || response.httpCode === 415);
 
 /** In seconds: a longer pause is told in minutes, and fewer requests don't make it shorter. */
@@ -67,12 +68,10 @@ const hasNoPace: Fits = (response, { call }) =>
 	response.httpCode === 429 &&
 	(['test', 'listing', 'names'].includes(call) || pauseSecondsOf(response) > LONGEST_WAIT_S);
 
-/** What to do without credit. */
-const TOP_UP = "Top up the account in the gateway's console.";
-
 /**
  * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that
- * fits counts. `{…}` are the values of `errorMessages.ts`; `address` are the settings of the server.
+ * fits counts. `{…}` are the values in `problemFor`, which also says that a paid request wasn't charged;
+ * `address` are the settings of the server.
  */
 export const ERRORS: Array<
 	[fits: Fits, message: string, description: string, settings?: Setting[] | 'address']
@@ -91,7 +90,7 @@ export const ERRORS: Array<
 	[
 		(response, { call }) => isOverloaded(response, call),
 		'The gateway is overloaded ({code})',
-		"{wait}Try again later, or use another model. The request wasn't accepted, and you weren't charged.",
+		'{wait}Try again later, or use another model.',
 	],
 	[
 		({ httpCode }) => httpCode < 300,
@@ -99,7 +98,8 @@ export const ERRORS: Array<
 		'{checkAddress}',
 		'address',
 	],
-	[isOutOfQuota, 'Insufficient quota ({code})', `${TOP_UP} You weren't charged for this request.`],
+	// 402, and others that speak of money (`responses/quota.ts`).
+	[isOutOfQuota, 'Insufficient quota ({code})', "Top up the account in the gateway's console."],
 	[
 		({ httpCode }, { call }) => httpCode === 401 && call === 'message',
 		'The gateway rejected the API key (401)',
@@ -112,11 +112,7 @@ export const ERRORS: Array<
 		"Check the spelling of the model in the gateway's console, and that the key may use it.",
 	],
 	[status(401), 'The gateway rejected the API key (401)', 'Check the API key.', ['apiKey']],
-	[
-		refusesContent,
-		'The gateway refused the content (403)',
-		"Change the prompt or the images. You weren't charged for this request.",
-	],
+	[refusesContent, 'The gateway refused the content (403)', 'Change the prompt or the images.'],
 	[
 		status(403),
 		"The gateway doesn't allow this request (403)",
@@ -131,29 +127,25 @@ export const ERRORS: Array<
 		// The chat model has no such options.
 		({ httpCode }, { patienceMs }) => httpCode === 429 && patienceMs !== undefined,
 		'Rate limit exceeded (429)',
-		"{wait}Send fewer messages at the same time, or connect a fallback model. The message wasn't accepted, and you weren't charged.",
+		'{wait}Send fewer messages at the same time, or connect a fallback model.',
 	],
-	[
-		hasNoPace,
-		'Rate limit exceeded (429)',
-		"{later}The request wasn't accepted, and you weren't charged.",
-	],
+	[hasNoPace, 'Rate limit exceeded (429)', '{later}'],
 	[
 		status(429),
 		'Rate limit exceeded (429)',
-		"{wait}Send fewer requests per second or at a time. The request wasn't accepted, and you weren't charged.",
+		'{wait}Send fewer requests per second or at a time.',
 		['requestsPerSecond', 'concurrency'],
 	],
 	[
 		refusesTasks,
 		'The gateway rejected the asynchronous mode ({code})',
-		"Send it synchronously, or ask for tasks in another way.{asked} You weren't charged for this request.",
+		'Send it synchronously, or ask for tasks in another way.{asked}',
 		['mode', 'asyncFlag'],
 	],
 	[
 		refusesEdits,
 		"The gateway doesn't take this edit ({code})",
-		"Send edits by another image API, or use a gateway that edits images.{asked} You weren't charged for this request.",
+		'Send edits by another image API, or use a gateway that edits images.{asked}',
 		['imageApi'],
 	],
 	[
@@ -195,7 +187,7 @@ export const ERRORS: Array<
 	[
 		(_, { paid }) => paid,
 		'The gateway rejected the request ({code})',
-		"Check the model, the prompt and the parameters. You weren't charged for this request.",
+		'Check the model, the prompt and the parameters.',
 	],
 	[
 		() => true,

@@ -69,7 +69,7 @@ export const shownResponse = ({ response }: Pick<TaskState, 'response'>): string
  * The error of a task that the response to its submit calls failed; undefined for other tasks. With a
  * reason, a poll says no more; without one, it may, or may not find the task.
  */
-export function failedAtOnce(task: Task): GatewayError | undefined {
+export function errorOfFailedSubmit(task: Task): GatewayError | undefined {
 	const { reason, status = 'failed' } = task;
 	if (reason === undefined && statusGroup(task.status) !== 'unsuccessful') return undefined;
 	const error = taskError({

@@ -1,5 +1,4 @@
 import type { FormFile } from '../protocol/requestPlan';
-import { MB } from '../../util/megabyte';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
 import type { Turn } from './message';
 
@@ -54,25 +53,17 @@ const LONGEST_NAME = 200;
 
 /** The text in place of a file, by which `namesLeftOutFiles` knows it again. */
 function noteOf({ type, source }: JsonObject, file?: NamedFile): string {
-	const { url, media_type: mimeType, data } = isJsonObject(source) ? source : {};
-	const size = file?.size ?? (typeof data === 'string' ? (data.length * 3) / 4 : undefined);
-	const parts = [file?.fileName ?? nonEmptyString(url), mimeType, sizeText(size)];
-	const texts = parts.filter((part): part is string => nonEmptyString(part) !== undefined);
+	const { url, media_type: mimeType } = isJsonObject(source) ? source : {};
+	const texts = [file?.fileName, url, mimeType].flatMap((text) => nonEmptyString(text) ?? []);
 	const kind = type === 'document' ? 'document' : 'image';
 	const shown = texts.map((text) => text.slice(0, LONGEST_NAME)).join(', ');
 	return `[Sent ${kind}, not kept here${shown === '' ? '' : `: ${shown}`}]`;
 }
 
 /** A file whose bytes aren't in its block. */
-type NamedFile = Pick<FormFile, 'fileName' | 'size'>;
+type NamedFile = Pick<FormFile, 'fileName'>;
 
 const NOTE = /^\[Sent (image|document), not kept here(: |\])/;
-
-/** A number of bytes as a text. */
-function sizeText(bytes?: number): string | undefined {
-	if (bytes === undefined) return undefined;
-	return bytes < MB / 10 ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / MB).toFixed(1)} MB`;
-}
 
 /** Whether a conversation has texts in place of files: the model can't see those any more. */
 export const namesLeftOutFiles = (turns: Turn[]): boolean =>

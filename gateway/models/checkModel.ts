@@ -9,7 +9,7 @@ import type { ModelRecord } from './models';
 import { estimateCost, pricePerImage } from './pricing';
 
 /** The estimated cost of a request, or why it is unknown. */
-export interface Estimate {
+interface Estimate {
 	/** The cost of all requested images; undefined if the model has no fixed price. */
 	estimatedCost?: number;
 	/** The price of an image, if the model has one. */
@@ -19,7 +19,7 @@ export interface Estimate {
 }
 
 /** A request that was checked against the published model. */
-export interface Checked<R extends ImageRequest> extends Estimate {
+export interface Checked<R extends ImageRequest = ImageRequest> extends Estimate {
 	/** The same request, with parameters of the published types. */
 	request: R;
 	/** What the model doesn't support, one sentence each. */

@@ -1,28 +1,21 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../util/json';
-import type { HttpResponse } from '../protocol/outcome';
 import type { FreePlan } from '../protocol/requestPlan';
-import { pathAtGateway } from '../protocol/url';
-import { parseUrl } from '../../util/parseUrl';
 
 /** The most pages of a list that are requested. */
 export const MOST_PAGES = 20;
 
 /**
- * Plans the next page of a list, as its response names it: a link, the last ID of this page, or a
- * total above the entries so far.
+ * Plans the next page of a list, as its response names it: the last ID of this page, or a total above
+ * the entries so far.
  *
  * @param plan of the first page
- * @param home the address of the list, which all pages lie below
  * @returns undefined after the last page
  */
 export function planNextPage(
 	plan: FreePlan,
-	{ json, headers }: Pick<HttpResponse, 'json' | 'headers'>,
-	home: string,
+	json: unknown,
 	{ pages, count }: { pages: number; count: number },
 ): FreePlan | undefined {
-	const link = pathAtGateway(nextLink(headers.link, home + plan.path), home);
-	if (link !== undefined) return { ...plan, path: link, query: {} };
 	const cursor = cursorIn(json);
 	// Each gateway reads one of two names, and ignores the other.
 	const byId = cursor === undefined ? undefined : { after: cursor, after_id: cursor };
@@ -30,22 +23,6 @@ export function planNextPage(
 		totalOf(json) > count ? { page: String(pages + 1), offset: String(count) } : undefined;
 	const query = byId ?? byNumber;
 	return query === undefined ? undefined : { ...plan, query: { ...plan.query, ...query } };
-}
-
-/** In characters: the part of a header that is read. */
-const LONGEST_HEADER = 4000;
-
-/**
- * The address of the next page in a header `Link` (RFC 8288).
- *
- * @param list the address of the list, to which the link may be relative
- */
-function nextLink(header = '', list = ''): string | undefined {
-	const links = header.slice(0, LONGEST_HEADER).split('<').slice(1);
-	const next = links.find((link) => /;\s*rel="?next\b/i.test(link));
-	const address = nonEmptyString(next?.split('>')[0]);
-	const isOfServer = address === undefined || /^\/|^[a-z]+:/i.test(address);
-	return isOfServer ? address : parseUrl(address, list)?.href;
 }
 
 /** A list and the object that it may be in. */

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../util/json';
-import { TtlCache, ttlMsOf, type Cached } from '../../util/ttlCache';
-import { errorFor } from '../errors/errorMessages';
+import { errorFor } from '../errors/errorFor';
 import type { Client, Sent } from '../pace/client';
 import type { RateLimiter } from '../pace/rateLimiter';
 import { erasedError, type Account } from '../protocol/account';
@@ -14,6 +13,7 @@ import { saysFailure } from '../responses/errorBody';
 import type { RunLimits, SendOnce } from '../wire/sendOnce';
 import { readImageModels, readImagePrice } from './imageModels';
 import { countOf, MOST_PAGES, planNextPage, totalOf } from './listPages';
+import { ttlMsOf } from './listTtl';
 import { planModelNames, readModelNames } from './modelNames';
 import {
 	holdsModels,
@@ -28,42 +28,11 @@ import {
 /** After this, in milliseconds, a run continues without the model list. */
 const QUICK_TIMEOUT_MS = 10_000;
 
-const cache = new TtlCache<HttpResponse>(() => performance.now());
-
 /** Requests a list. @throws GatewayError */
 type RequestList = (plan: FreePlan) => Promise<HttpResponse>;
 
-/**
- * The response to a request for a list of models, cached for as long as it allows
- * (docs/protocol.md, "Model list"), so that all items, and all nodes of this process, send one
- * request. The cache is by address, format and account, because each account has its own rate limit
- * and may have its own models.
- *
- * @param owner the run that sends the request, or a new object. A request in progress isn't shared
- *   with other runs, which may have longer timeouts
- * @returns the cached response, which must not be changed
- * @throws GatewayError if there is no good response, which isn't cached; with the code `noList`
- *   if a retry would bring none either
- */
-async function cachedListing(
-	plan: FreePlan,
-	owner: { account: Account },
-	send: () => Promise<Sent>,
-): Promise<HttpResponse> {
-	const { media, base, allowUnauthorizedCerts, idWithKey } = owner.account;
-	const url = planUrl(plan, plan.call === 'names' ? base : media);
-	const key = [url, JSON.stringify(plan.headers), allowUnauthorizedCerts, idWithKey].join(' ');
-	const load = async (): Promise<Cached<HttpResponse>> => {
-		const { outcome, attempts } = await send();
-		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
-			return { value: outcome, ttlMs: ttlMsOf(outcome.headers) };
-		}
-		const error = errorFor(plan, outcome, attempts);
-		const told = isMissing(outcome) ? new GatewayError(error.problem, 'noList') : error;
-		throw erasedError(told, owner.account) as Error;
-	};
-	return await cache.get(key, load, owner);
-}
+/** The lists that this process knows, by address, format and account, until they are outdated. */
+const known = new Map<string, { until: number; response: HttpResponse }>();
 
 /**
  * Whether a response without a list shows that the gateway has none, and not only that it failed or
@@ -94,7 +63,7 @@ interface ListContext {
 	account: Account;
 	clock: Pick<Clock, 'now'>;
 	client: Pick<Client, 'request'>;
-	limiter: Pick<RateLimiter, 'foreign'>;
+	limiter: Pick<RateLimiter, 'elsewhere'>;
 	limits: Pick<RunLimits, 'timeoutMs'>;
 	sendOnce: SendOnce;
 }
@@ -111,6 +80,9 @@ type ListName = 'media' | 'names' | 'any';
 export class ModelLists {
 	/** Requests what a list doesn't have of single models, all by one deadline. */
 	private single?: RequestList;
+
+	/** The requests in progress. Other runs don't share them: they may have longer timeouts, or be stopped. */
+	private readonly pending = new Map<string, Promise<HttpResponse>>();
 
 	constructor(private readonly context: ListContext) {}
 
@@ -196,9 +168,9 @@ export class ModelLists {
 		const { clock, limiter, limits, sendOnce } = this.context;
 		let endsAt: number | undefined;
 		return async (plan) =>
-			await cachedListing(plan, this.context, async () => {
+			await this.cached(plan, async () => {
 				// This rejects if the run has ended.
-				const outcome = await limiter.foreign.send(async () => {
+				const outcome = await limiter.elsewhere.send(async () => {
 					endsAt ??= clock.now() + timeoutMs;
 					const leftMs = Math.min(endsAt - clock.now(), limits.timeoutMs);
 					return leftMs > 0 ? await sendOnce(plan, leftMs) : TOO_LATE;
@@ -215,12 +187,41 @@ export class ModelLists {
 			const isText = wantsText(plan) && outcome.kind === 'response' && isCommented(outcome.text);
 			return isText ? { ...outcome, json: outcome.json ?? {} } : outcome;
 		};
-		return await cachedListing(
-			plan,
-			this.context,
-			async () => await this.context.client.request(plan, sendOnce),
-		);
+		return await this.cached(plan, async () => await this.context.client.request(plan, sendOnce));
 	};
+
+	/**
+	 * The response to a request for a list, known for as long as it allows (docs/protocol.md, "Model
+	 * list"), so that all items, and all nodes of this process, send one request. Each account has its own
+	 * rate limit, and may have its own models.
+	 *
+	 * @returns a response that must not be changed: others get the same
+	 * @throws GatewayError if there is no good response; with the code `noList` if a retry would bring none
+	 *   either
+	 */
+	private async cached(plan: FreePlan, send: () => Promise<Sent>): Promise<HttpResponse> {
+		const { account, clock } = this.context;
+		const { media, base, allowUnauthorizedCerts, idWithKey } = account;
+		const url = planUrl(plan, plan.call === 'names' ? base : media);
+		const id = [url, JSON.stringify(plan.headers), allowUnauthorizedCerts, idWithKey].join(' ');
+		const now = clock.now();
+		for (const [one, { until }] of known) if (until <= now) known.delete(one);
+		const load = async (): Promise<HttpResponse> => {
+			const { outcome, attempts } = await send();
+			if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
+				known.set(id, { until: now + ttlMsOf(outcome.headers), response: outcome });
+				return outcome;
+			}
+			const { problem } = errorFor(plan, outcome, attempts);
+			const error = new GatewayError(problem, isMissing(outcome) ? 'noList' : undefined);
+			throw erasedError(error, account) as Error;
+		};
+		const response = known.get(id)?.response;
+		if (response !== undefined) return response;
+		const loading = this.pending.get(id) ?? load().finally(() => void this.pending.delete(id));
+		this.pending.set(id, loading);
+		return await loading;
+	}
 }
 
 /**
@@ -234,10 +235,10 @@ async function requestRecords(
 	request: RequestList,
 	isEnough: IsEnough = () => false,
 ): Promise<ModelList> {
-	const { hasKey, baseUrl, mediaUrl, imageApi } = account;
+	const { hasKey, imageApi } = account;
 	const readNames = (json: unknown) => readModelNames(json) ?? [];
 	const namesBy = async (headers = {}) =>
-		await requestPages(planModelNames(headers), baseUrl, { request, read: readNames, isEnough });
+		await requestPages(planModelNames(headers), { request, read: readNames, isEnough });
 	// Some gateways take the key in a header of its own alone.
 	const names = async () =>
 		await namesBy().catch(async (error: unknown) => {
@@ -249,7 +250,7 @@ async function requestRecords(
 	if (list === 'names') return await names();
 	try {
 		const read = imageApi === 'openRouter' ? readImageModels : readModelList;
-		return await requestPages(planModelList(account), mediaUrl, { request, read, isEnough });
+		return await requestPages(planModelList(account), { request, read, isEnough });
 	} catch (error) {
 		const mayAsk = list === 'any' && hasKey && hasCode(error, 'noList');
 		if (!mayAsk) throw error as Error;
@@ -290,14 +291,13 @@ interface ListReading {
  */
 async function requestPages(
 	plan: FreePlan,
-	home: string,
 	{ request, read, isEnough }: ListReading,
 ): Promise<ModelList> {
 	const first = await request(plan);
 	const models = read(first.json);
 	const names = new Set(models.map(({ model }) => model));
 	let count = countOf(first.json);
-	let next = planNextPage(plan, first, home, { pages: 1, count });
+	let next = planNextPage(plan, first.json, { pages: 1, count });
 	for (let pages = 2; next !== undefined && pages <= MOST_PAGES && !isEnough(models); pages += 1) {
 		const page = next;
 		const response = await unlessFailed(async () => await request(page));
@@ -307,7 +307,7 @@ async function requestPages(
 		for (const other of others) names.add(other.model);
 		models.push(...others);
 		count += countOf(response.json);
-		next = planNextPage(plan, response, home, { pages, count });
+		next = planNextPage(plan, response.json, { pages, count });
 	}
 	return { models, isCut: next !== undefined && !isEnough(models) };
 }

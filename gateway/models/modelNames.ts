@@ -14,7 +14,7 @@ export function planModelNames(headers: Record<string, string> = {}): FreePlan {
 
 /**
  * Reads the response of `GET /v1/models`: records in which only the name is known, in alphabetical
- * order. Some gateways list plain texts, or objects by their names.
+ * order. Some gateways list plain texts.
  *
  * @returns undefined if it has no list
  */
@@ -32,10 +32,7 @@ export function readModelNames(body: unknown): ModelRecord[] | undefined {
 function namesIn(list: unknown): string[] | undefined {
 	if (Array.isArray(list)) return list.flatMap((entry) => nameOf(entry) ?? []);
 	if (!isJsonObject(list)) return undefined;
-	const inside = [list.items, list.models, list.data].find((value) => value !== undefined);
-	if (inside !== undefined) return namesIn(inside);
-	const isByName = Object.values(list).every(isJsonObject) && list.error === undefined;
-	return isByName && Object.keys(list).length > 0 ? Object.keys(list) : undefined;
+	return namesIn([list.items, list.models, list.data].find((value) => value !== undefined));
 }
 
 function nameOf(entry: unknown): string | undefined {

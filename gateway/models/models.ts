@@ -149,15 +149,9 @@ export function readModel(record: unknown): ModelRecord | undefined {
 const dataIn = (body: unknown): JsonObject | undefined =>
 	isJsonObject(body) && isJsonObject(body.data) ? body.data : undefined;
 
-/** The records of a list; some gateways list plain texts, or objects by their names. */
 function recordsIn(body: unknown): unknown[] | undefined {
 	const items = dataIn(body)?.items;
-	if (Array.isArray(items)) {
-		return items.map((item: unknown) => (typeof item === 'string' ? { model: item } : item));
-	}
-	const byName = Object.entries(isJsonObject(items) ? items : {});
-	if (byName.length === 0 || !byName.every(([, item]) => isJsonObject(item))) return undefined;
-	return byName.map(([model, item]) => ({ model, ...(item as JsonObject) }));
+	return Array.isArray(items) ? items : undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from './stoppableClock';
-import { errorFor } from '../errors/errorMessages';
+import { errorFor } from '../errors/errorFor';
 import { isGood, isOverloaded, type GoodResponse, type Outcome } from '../protocol/outcome';
 import type { FreePlan, PaidPlan, RequestPlan } from '../protocol/requestPlan';
 import { requestedPauseMs } from '../protocol/retryAfter';
@@ -19,8 +19,6 @@ export interface ClientOptions {
 	/** The gateway's address: downloads from other hosts have no part in its rate. */
 	gatewayUrl?: string;
 	clock: Clock;
-	/** Milliseconds since 1970, for `Retry-After` with a date. */
-	wallClock: () => number;
 	/**
 	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
 	 * check that was refused for it.
@@ -89,23 +87,23 @@ export class Client {
 	}
 
 	/**
-	 * Sends a paid plan in the same way and returns a good response. Only `pay` calls this, with attempts
-	 * that the journal is told of.
+	 * Sends a paid plan in the same way and returns a good response. Only `pay` calls this.
 	 *
+	 * @param send one attempt, of which the journal is told
 	 * @throws GatewayError that says what happened and what to do
 	 */
-	async requestPaid(plan: PaidPlan, attempt: SendOnce): Promise<GoodResponse> {
+	async requestPaid(plan: PaidPlan, send: SendOnce): Promise<GoodResponse> {
 		let isSent = false;
-		const noted: SendOnce = async (...args) => {
+		const watched: SendOnce = async (...args) => {
 			isSent = true;
-			return await this.refusals.count(plan, attempt(...args));
+			return await this.refusals.watch(plan, send(...args));
 		};
 		let refusal: Outcome | undefined;
 		const isWanted = (): boolean => {
 			refusal = isSent ? undefined : this.refusals.shared;
 			return refusal === undefined;
 		};
-		const { outcome, attempts } = await this.requestWithRetries(plan, noted, isWanted).catch(
+		const { outcome, attempts } = await this.requestWithRetries(plan, watched, isWanted).catch(
 			(error: unknown) => {
 				if (!(error instanceof CanceledInQueue) || refusal === undefined) throw error as Error;
 				return { outcome: refusal, attempts: 0 };
@@ -120,7 +118,7 @@ export class Client {
 		sendOnce = this.options.sendOnce,
 		isWanted?: () => boolean,
 	): Promise<Sent> {
-		const { clock, onRateLimited, wallClock } = this.options;
+		const { clock, onRateLimited } = this.options;
 		const lane = this.laneOf(plan);
 		let rateRefusals = 0;
 		let quotaRefusals = 0;
@@ -143,7 +141,7 @@ export class Client {
 				quotaRefusals,
 				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : lane.pausesInARow),
 				random: clock.random(),
-				nowMs: wallClock(),
+				nowMs: Date.now(),
 			});
 			if (!decision.again || this.isTooLong(decision.afterMs, until)) return last;
 			if (isRateLimited(outcome, plan) && plan.call !== 'poll') onRateLimited?.();
@@ -179,7 +177,7 @@ export class Client {
 		if (plan.call !== 'download') return limiter.laneOf(plan);
 		const host = parseUrl(gatewayUrl)?.host;
 		const isAtGateway = host !== undefined && parseUrl(plan.path)?.host === host;
-		return isAtGateway ? limiter.laneOf(plan) : limiter.foreign;
+		return isAtGateway ? limiter.laneOf(plan) : limiter.elsewhere;
 	}
 
 	private isTooLong(pauseMs: number, until: number): boolean {
@@ -194,7 +192,7 @@ export class Client {
 		{ rate }: Lane,
 		until: number,
 	): void {
-		const { clock, onRateLimited, wallClock } = this.options;
+		const { clock, onRateLimited } = this.options;
 		// An image may be on any host, whose responses say nothing about the gateway.
 		if (plan.call === 'download') return;
 		if (outcome.kind !== 'response') return;
@@ -205,7 +203,7 @@ export class Client {
 		}
 		// Polls count here and not in `requestWithRetries`, because the poller sends its polls by `attempt`.
 		if (plan.call === 'poll') onRateLimited?.();
-		const pauseMs = requestedPauseMs(outcome, wallClock()) ?? 0;
+		const pauseMs = requestedPauseMs(outcome, Date.now()) ?? 0;
 		// A pause that is too long to be waited for is that of this request alone.
 		if (!this.isTooLong(pauseMs, until)) rate.refused(started, pauseMs, clock);
 	}

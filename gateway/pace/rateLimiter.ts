@@ -156,7 +156,7 @@ export class RateLimiter {
 	closed?: { reason: unknown };
 
 	/** Of downloads from other hosts, and public lists: the gateway's limits aren't theirs. */
-	readonly foreign = new Lane(this, new SharedRate(), new OwnRate(Infinity));
+	readonly elsewhere = new Lane(this, new SharedRate(), new OwnRate(Infinity));
 
 	/** Of images or messages, by model. */
 	private readonly lanes = new Map<string, Lane>();
@@ -222,6 +222,6 @@ export class RateLimiter {
 	}
 
 	private allLanes(): Lane[] {
-		return [this.foreign, this.reads, ...this.lanes.values()];
+		return [this.elsewhere, this.reads, ...this.lanes.values()];
 	}
 }

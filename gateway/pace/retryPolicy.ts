@@ -68,7 +68,8 @@ interface RetryRule {
  * Which outcomes are retried: the first rule that matches an outcome decides. A paid request is
  * retried only if the gateway can't have accepted it, unless it knows the payment by a key; a listing, a
  * download or a single status check, whenever the same request may succeed a little later. The poller of
- * a wait asks again by itself.
+ * a wait asks again by itself, and as often as it likes: by `free` it only knows which errors may pass
+ * (`isTransient`).
  */
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [

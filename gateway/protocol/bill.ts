@@ -12,7 +12,7 @@ export function rounded(amount: number): number {
 }
 
 /** The bill of a task: what is said of its end counts, or else what its submit said. */
-export function laterBill(later: Bill, first: Bill): Bill {
+export function laterBill(later: Bill, first: Bill) {
 	const { cost, costCurrency } = later.cost === undefined ? first : later;
 	return { cost, costCurrency };
 }

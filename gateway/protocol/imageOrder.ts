@@ -2,7 +2,8 @@ import type { JsonObject } from '../../util/json';
 import type { Account } from './account';
 import {
 	asStream,
-	PLANS,
+	bodyOf,
+	planImages,
 	planUrl,
 	taskTypeOf,
 	type ImageRequest,
@@ -39,21 +40,21 @@ export function orderOf(
 ): Order {
 	// OpenRouter's Image API has no tasks.
 	const flag = asynchronous && account.imageApi !== 'openRouter' ? account.asyncFlag : undefined;
-	const usual = PLANS[kind](request, flag, account);
+	const usual = planImages(kind, request, flag, account);
 	const plan = stream ? asStream(usual) : usual;
 	return {
 		plan,
 		request,
-		taskType: taskTypeOf(plan) ?? kind,
-		fields: usual.body ?? Object.fromEntries(usual.form?.fields ?? []),
+		taskType: taskTypeOf(kind, account.imageApi),
+		fields: usual.form ? Object.fromEntries(usual.form.fields) : bodyOf(request, flag),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};
 }
 
 /** What an order sends, for people to read: without the key, and with files by their names. */
 export function showOrder({ plan, url }: Order): JsonObject {
-	const { method, headers, body, form, inline } = plan;
-	const files = (form ?? inline)?.files.map(
+	const { method, headers, body, form, inside } = plan;
+	const files = (form?.files ?? inside)?.map(
 		({ name, fileName, mimeType, size, url: address, fileId }) => {
 			if (fileId !== undefined) return { name, fileId };
 			return address === undefined ? { name, fileName, mimeType, size } : { name, url: address };
@@ -65,6 +66,6 @@ export function showOrder({ plan, url }: Order): JsonObject {
 		headers: { ...headers, Authorization: 'Bearer ***' },
 		body,
 		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
-		files: inline && files,
+		files: inside && files,
 	};
 }

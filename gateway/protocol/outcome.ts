@@ -65,7 +65,7 @@ export const AS_GET = [301, 302, 303];
  * The same outcome; an accepted task that has no body but an address in `Location` gets an empty
  * object as its JSON, and a redirect to the image of the request, without JSON of its own, becomes a response with its address.
  */
-export function withLocationOnly(outcome: Outcome, call?: Call): Outcome {
+export function asResultOfLocation(outcome: Outcome, call?: Call): Outcome {
 	if (outcome.kind === 'fault') return outcome;
 	const { location, ...headers } = outcome.headers;
 	const isBare = !isJsonObject(outcome.json) && call !== 'message';

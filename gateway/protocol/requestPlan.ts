@@ -1,8 +1,8 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../../util/json';
 import { GatewayError, type Problem } from './gatewayError';
 import { sourcesIn } from '../../util/httpAddresses';
-import type { AsyncFlag, Credential, ImageApi } from './credential';
-import { TASK_PATHS, TASK_TYPES, type TaskType } from './taskType';
+import { LISTS_OF_INPUTS, type AsyncFlag, type Credential, type ImageApi } from './credential';
+import { TASK_PATHS, type TaskType } from './taskType';
 import type { ApiAddress } from './url';
 
 /** The purpose of a request, which the error texts depend on. */
@@ -31,9 +31,10 @@ export interface RequestPlan {
 	body?: JsonObject;
 	/** The multipart/form-data body; `wire/multipart.ts` adds the boundary and Content-Type. */
 	form?: FormBody;
-	/** The files in the JSON body, to which `wire/multipart.ts` adds them as `data:` URLs. */
-	inline?: InlineFiles;
-	/** The files inside the JSON body, which has their digests; `wire/multipart.ts` puts Base64 there. */
+	/**
+	 * The files of the JSON body, in their order. In place of their bytes it has their digests; `wire/multipart.ts`
+	 * puts Base64 there.
+	 */
 	inside?: FormFile[];
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
@@ -50,7 +51,7 @@ export interface RequestPlan {
 	 */
 	isIdempotent?: boolean;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
-	isForeign?: boolean;
+	isFromInput?: boolean;
 	/** Whether the response is asked for as a stream, which may be long but not silent. */
 	isStreamed?: boolean;
 	/** The index of the item that it is for, for the log. */
@@ -64,18 +65,12 @@ export type PaidPlan = RequestPlan & { method: 'POST'; paid: true };
 /** A request that is free. By its method too, so that no paid one becomes free by its name. */
 export type FreePlan = RequestPlan & { method: 'GET'; paid: false };
 
+type FormField = readonly [name: string, value: string];
+
 /** The parts of a multipart form in the order of sending: fields, then files. */
 export interface FormBody {
-	fields: Array<readonly [name: string, value: string]>;
+	fields: FormField[];
 	files: FormFile[];
-}
-
-/** The files of an edit in JSON. */
-export interface InlineFiles {
-	/** Those with the same name become a list. */
-	files: FormFile[];
-	/** The image API that decides how each is written. */
-	imageApi: Exclude<ImageApi, 'form'>;
 }
 
 /** A file to upload, which is opened again for each attempt. */
@@ -112,23 +107,9 @@ export interface ImageRequest {
 	imageCount?: number;
 }
 
-/** The path of requests for images of a kind. */
-const pathOf = (taskType: TaskType, imageApi: ImageApi): string =>
-	imageApi === 'openRouter'
-		? '/v1/images'
-		: TASK_PATHS[imageApi === 'generations' ? 'generation' : taskType];
-
-/** The common part of all plans for images. @param asyncFlag undefined for a synchronous request */
-function planImages(path: string, asyncFlag: AsyncFlag | undefined): PaidPlan {
-	return {
-		call: asyncFlag === undefined ? 'sync' : 'submit',
-		method: 'POST',
-		path: path + (asyncFlag === 'path' ? '/async' : ''),
-		query: asyncFlag === 'query' ? { async: 'true' } : {},
-		headers: asyncFlag === 'header' ? { ...JSON_ONLY, 'X-Async': 'true' } : JSON_ONLY,
-		paid: true,
-	};
-}
+/** The kind of the task that a request creates: an edit may be sent as a generation. */
+export const taskTypeOf = (kind: TaskType, imageApi: ImageApi): TaskType =>
+	imageApi === 'generations' ? 'generation' : kind;
 
 const JSON_ONLY = { Accept: 'application/json' };
 
@@ -147,48 +128,65 @@ export function bodyOf(request: ImageRequest, asyncFlag?: AsyncFlag): JsonObject
 	return Object.fromEntries(Object.entries(body).filter(([, value]) => (value ?? null) !== null));
 }
 
-function planJson(path: string, request: ImageRequest, asyncFlag?: AsyncFlag): PaidPlan {
-	const plan = planImages(path, asyncFlag);
-	const headers = { 'Content-Type': 'application/json', ...plan.headers };
-	return { body: bodyOf(request, asyncFlag), ...plan, headers };
-}
-
 /**
- * Plans a generation (docs/protocol.md, "Endpoints"), usually `POST /v1/images/generations`.
+ * Plans a generation or an edit (docs/protocol.md, "Edit" and "Endpoints"), usually
+ * `POST /v1/images/generations` or `POST /v1/images/edits`.
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  * @param style how the gateway takes images
  */
-export const planGeneration = (
-	request: ImageRequest,
-	asyncFlag?: AsyncFlag,
-	{ imageApi }: ImageStyle = USUAL_STYLE,
-): PaidPlan => planJson(pathOf('generation', imageApi), request, asyncFlag);
-
-/**
- * Plans an edit (docs/protocol.md, "Edit" and "Endpoints"), usually `POST /v1/images/edits`.
- *
- * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
- * @param style how the gateway takes images
- */
-export function planEdit(
+export function planImages(
+	kind: TaskType,
 	request: ImageRequest,
 	asyncFlag?: AsyncFlag,
 	{ imageApi, imageFieldName }: ImageStyle = USUAL_STYLE,
 ): PaidPlan {
+	const path = imageApi === 'openRouter' ? '/v1/images' : TASK_PATHS[taskTypeOf(kind, imageApi)];
+	const plan: PaidPlan = {
+		call: asyncFlag === undefined ? 'sync' : 'submit',
+		method: 'POST',
+		path: path + (asyncFlag === 'path' ? '/async' : ''),
+		query: asyncFlag === 'query' ? { async: 'true' } : {},
+		headers: asyncFlag === 'header' ? { ...JSON_ONLY, 'X-Async': 'true' } : JSON_ONLY,
+		paid: true,
+	};
+	const body = bodyOf(request, asyncFlag);
 	const files = (request.files ?? []).map((file) =>
 		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
 	);
-	if (imageApi !== 'form') {
-		const plan = planJson(pathOf('edit', imageApi), request, asyncFlag);
-		return { ...plan, inline: { files, imageApi } };
+	if (kind === 'edit' && imageApi === 'form') {
+		const texts = Object.entries(body).map(([name, value]) => [name, fieldText(value)] as const);
+		const fields = texts.filter((field): field is FormField => field[1] !== undefined);
+		return { ...plan, form: { fields, files } };
 	}
-	const fields: FormBody['fields'] = [];
-	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
-		const text = fieldText(value);
-		if (text !== undefined) fields.push([name, text]);
-	}
-	return { ...planImages(TASK_PATHS.edit, asyncFlag), form: { fields, files } };
+	const headers = { 'Content-Type': 'application/json', ...plan.headers };
+	const names = [...new Set(files.map(({ name }) => name))];
+	const grouped = names.map((name) => files.filter((file) => file.name === name));
+	const inputs = grouped.map((group) => inputOf(group, imageApi as JsonApi));
+	const inside = files.length === 0 ? undefined : grouped.flat();
+	return { ...plan, headers, body: { ...body, ...Object.fromEntries(inputs) }, inside };
+}
+
+type JsonApi = Exclude<ImageApi, 'form'>;
+
+/** How the JSON of an edit has the address of an image, by the image API. */
+const INPUTS: Record<JsonApi, (url: string) => unknown> = {
+	generations: (url) => url,
+	json: (url) => ({ type: 'image_url', url }),
+	images: (url) => ({ image_url: url }),
+	openRouter: (url) => ({ type: 'image_url', image_url: { url } }),
+};
+
+/** The field of an edit in JSON for the files of one name: several are a list, and with some APIs one is, too. */
+function inputOf([first, ...more]: FormFile[], imageApi: JsonApi) {
+	const { name } = first!;
+	const values = [first!, ...more].map(({ url, fileId, mimeType, digest }) =>
+		fileId === undefined
+			? INPUTS[imageApi](url ?? `data:${mimeType};base64,${digest}`)
+			: { file_id: fileId },
+	);
+	const isList = more.length > 0 || name === LISTS_OF_INPUTS[imageApi];
+	return [name, isList ? values : values[0]] as const;
 }
 
 /** The field of the images to edit (docs/protocol.md, "Edit"). */
@@ -214,16 +212,6 @@ export function asStream<Plan extends RequestPlan>(plan: Plan): Plan {
 	};
 }
 
-/** The plan of a request, by the kind of its task. */
-export const PLANS: Record<TaskType, typeof planEdit> = {
-	generation: planGeneration,
-	edit: planEdit,
-};
-
-/** The kind of the task that a request creates: an edit may be sent as a generation. */
-export const taskTypeOf = ({ path }: RequestPlan): TaskType | undefined =>
-	TASK_TYPES.find((kind) => path.startsWith(TASK_PATHS[kind]));
-
 /**
  * The text of a form field; undefined for null and for values without JSON (undefined, a function,
  * NaN, a circular value), which a form can't contain.
@@ -236,8 +224,8 @@ function fieldText(value: unknown): string | undefined {
 }
 
 /** The addresses that a request sends as its images; undefined without any. */
-export function addressesSent({ body, form, inline }: RequestPlan): string[] | undefined {
-	const files = [form, inline].flatMap((part) => part?.files.map(({ url }) => url) ?? []);
+export function addressesSent({ body, form, inside = [] }: RequestPlan): string[] | undefined {
+	const files = [...(form?.files ?? []), ...inside].map(({ url }) => url);
 	const fields = form?.fields.map(([name, value]) => ({ [name]: value }));
 	const sent = sourcesIn([body, fields, files]);
 	return sent.length === 0 ? undefined : sent;
@@ -293,10 +281,10 @@ export const planTaskQuery = (taskType: TaskType, taskId: string): FreePlan =>
 /**
  * Plans the download of an image from any host, without a key.
  *
- * @param isForeign whether the address comes from the input, not from the gateway
+ * @param isFromInput whether the address comes from the input, not from the gateway
  */
-export function planDownload(url: string, isForeign = false): FreePlan {
-	return { ...planGet('download', url, 'image/*,*/*;q=0.5'), isForeign };
+export function planDownload(url: string, isFromInput = false): FreePlan {
+	return { ...planGet('download', url, 'image/*,*/*;q=0.5'), isFromInput };
 }
 
 /** The full address of a plan, with the query of the gateway's address. */

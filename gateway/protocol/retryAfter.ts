@@ -1,16 +1,11 @@
 import type { Outcome } from './outcome';
 
-/** Headers with the pause, in this order. All but the first also come with responses that refuse nothing. */
-const HEADERS = ['retry-after', 'ratelimit-reset', 'x-ratelimit-reset'];
-
-/** The pause in a response's headers, or in the words of a 429, in milliseconds; undefined if there is none. */
+/** The pause in a response's `Retry-After`, or in the words of a 429, in milliseconds; undefined if there is none. */
 export function requestedPauseMs(outcome: Outcome, now: number): number | undefined {
 	if (outcome.kind === 'fault') return undefined;
 	const { httpCode, headers, text } = outcome;
-	return HEADERS.slice(0, httpCode === 429 || httpCode === 503 ? undefined : 1)
-		.map((name) => retryAfterMs(headers[name], now))
-		.concat(httpCode === 429 ? pauseInWords(text) : undefined)
-		.find((pauseMs) => pauseMs !== undefined);
+	const inHeader = retryAfterMs(headers['retry-after'], now);
+	return inHeader ?? (httpCode === 429 ? pauseInWords(text) : undefined);
 }
 
 /** In characters: what of a body is searched for a time. */
@@ -44,17 +39,15 @@ const LONGEST_RETRY_AFTER = 64;
 const A_MONTH_MS = 31 * 86_400_000;
 
 /**
- * The pause in a `Retry-After` or reset header, in milliseconds. Its value is seconds, an HTTP
- * date, or (above a month) seconds since 1970. Undefined if it is missing, invalid, in the past, or
- * more than a month.
+ * The pause in a `Retry-After`, in milliseconds. Its value is seconds, or an HTTP date. Undefined if it is
+ * missing, invalid, in the past, or more than a month.
  *
  * @param now milliseconds since 1970
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
 	if (header === undefined || header.length > LONGEST_RETRY_AFTER) return undefined;
 	if (header.trim() === '') return undefined;
-	const ms = Number(header) * 1000;
-	if (ms <= A_MONTH_MS) return ms >= 0 ? ms : undefined;
-	const fromNow = (Number.isNaN(ms) ? Date.parse(header) : ms) - now;
-	return fromNow > 0 && fromNow <= A_MONTH_MS ? fromNow : undefined;
+	const seconds = Number(header);
+	const ms = Number.isNaN(seconds) ? Date.parse(header) - now : seconds * 1000;
+	return ms >= 0 && ms <= A_MONTH_MS ? ms : undefined;
 }

@@ -1,7 +1,6 @@
 import { readBill } from './cost';
 import { readRequestId } from './requestId';
-import type { JsonObject } from '../../util/json';
-import type { Bill } from '../protocol/bill';
+import { laterFacts, type ResultFacts } from './resultFacts';
 import type { GoodResponse } from '../protocol/outcome';
 import type { TaskType } from '../protocol/taskType';
 import { isFinished } from '../protocol/status';
@@ -22,26 +21,10 @@ import { addressesOfImages, isInline, readTaskState, type Task } from './task';
  * What was paid for, as the response says: finished images, perhaps with their task; or a task, which is
  * open or has failed, perhaps with its reason.
  */
-export type Receipt = RequestReceipt & (ImagesReceipt | { kind: 'task'; task: Task });
-
-interface RequestReceipt extends Bill {
+export type Receipt = ResultFacts & {
 	/** The number of images that were requested. */
 	requested?: number;
-	/** The number of the request. */
-	requestId?: string;
-}
-
-interface ImagesReceipt {
-	kind: 'images';
-	images: ResultFile[];
-	task?: Task;
-	/** Unix seconds. */
-	created?: number;
-	/** What the request used up, as the gateway counts it. */
-	usage?: JsonObject;
-	/** Why some of the requested images are missing. */
-	refusal?: string;
-}
+} & ({ kind: 'images'; images: ResultFile[]; task?: Task } | { kind: 'task'; task: Task });
 
 /** What the gateway says of a request itself: its bill, and its number. */
 export function readBilling({ json, headers }: Pick<GoodResponse, 'json' | 'headers'>) {
@@ -76,12 +59,11 @@ export function readPaidResponse(
 	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
 	const own = { taskId: taskId ?? '', taskType, statusUrl, sent };
 	const state = readTaskState(own, json, headers);
-	const { images, group, created, usage, refusal, reason } = state;
-	const billing = readBilling({ json, headers });
-	const told = { created, usage, refusal, ...billing };
+	const { images, group, reason } = state;
+	const facts = laterFacts(readBilling({ json, headers }), state);
 	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
 	// There is no task to poll, and nothing else is looked for.
-	if (isResult && !asynchronous) return { kind: 'images', images, ...told };
+	if (isResult && !asynchronous) return { kind: 'images', images, ...facts };
 	const hasStatus = readStatus(json) !== undefined;
 	const status = state.status === '' ? 'queued' : state.status;
 	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
@@ -95,10 +77,10 @@ export function readPaidResponse(
 	if (isReturned) {
 		// Recorded with its images, because the task lists new addresses when these expire.
 		const isListed = hasStatus && !images.some(isInline);
-		return { kind: 'images', images, ...told, task: isListed ? task : undefined };
+		return { kind: 'images', images, ...facts, task: isListed ? task : undefined };
 	}
 	const isTask = hasStatus || statusUrl !== undefined || namesTask(json);
 	if (task === undefined || !(isTask || (asynchronous && !saysRefusal(json)))) return undefined;
 	const failed = group === 'unsuccessful' ? reason : undefined;
-	return { kind: 'task', task: { ...task, reason: failed }, ...billing };
+	return { kind: 'task', task: { ...task, reason: failed }, ...facts };
 }

@@ -2,7 +2,7 @@ import { INLINE_FIELDS } from '../../util/inlineImages';
 import { decoded } from '../../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, numberOf, parseJson } from '../../util/json';
 import type { JsonObject } from '../../util/json';
-import { hasImageAddress } from './foundImages';
+import { hasImageAddress } from './unnamedImages';
 import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
 import { statusGroup, type StatusGroup } from '../protocol/status';
 import { LONGEST_ADDRESS } from '../protocol/url';
@@ -31,6 +31,8 @@ const FIELDS = inAllSpellings({
 	/** A task's own ID, which decides against any `id`: that may be the ID of the request. */
 	taskId: ['task_id', 'taskID'],
 	id: ['id'],
+	/** Where the ID of a task may stand in place of its object. */
+	bareId: ['data', 'task', 'result'],
 	/** The address of a task, as text. */
 	address: ['poll_url', 'polling_url', 'status_url', 'task_url', 'query_url'],
 	/** The address of the result of a task that has succeeded, as text. */
@@ -199,7 +201,7 @@ export function saysRefusal({ error, success, code, base_resp }: JsonObject): bo
  * or in place of one; undefined if there is none.
  */
 export function readTaskId(body: JsonObject): string | undefined {
-	const places = saysRefusal(body) ? [] : [body.data, body.task, body.result];
+	const places = saysRefusal(body) ? [] : valuesAt(body, FIELDS.bareId);
 	const bare = places.flatMap((value) => asId([value].flat()[0]) ?? []);
 	return [...taskIdsIn(body), ...bare.filter((text) => BARE_ID.test(text))][0];
 }

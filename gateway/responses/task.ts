@@ -3,10 +3,10 @@ import { parseUrl } from '../../util/parseUrl';
 import { firstText, quote } from '../../util/text';
 import { readBill } from './cost';
 import { reasonIn } from './errorBody';
-import { addressesIn, imagesAnywhere } from './foundImages';
+import { addressesIn, imagesAnywhere } from './unnamedImages';
 import { bestReason, flaggedIn, reasonsIn } from './reasons';
 import { readRequestId } from './requestId';
-import type { Bill } from '../protocol/bill';
+import type { ResultFacts } from './resultFacts';
 import { leadsToTask } from '../protocol/outcome';
 import type { TaskType } from '../protocol/taskType';
 import {
@@ -78,20 +78,15 @@ export const withFullAddresses = (images: ResultFile[], baseUrl: string): Result
 		return address === undefined ? image : { ...image, address: full(address) };
 	});
 
-/** The result of a task query (docs/protocol.md, "Image result", "Task" and "Task states"). */
-export interface TaskState extends Task, Bill {
+/**
+ * What a response with images or a task says: to a status check, a submit or a synchronous request
+ * (docs/protocol.md, "Image result", "Task" and "Task states").
+ */
+export interface TaskState extends Task, ResultFacts {
 	status: string;
 	group: StatusGroup;
 	images: ResultFile[];
-	/** Unix seconds. */
-	created?: number;
 	model?: string;
-	/** What the request used up, as the gateway counts it. */
-	usage?: JsonObject;
-	/** Why some of the requested images are missing, if there are others. */
-	refusal?: string;
-	/** The number of the request whose response this is. */
-	requestId?: string;
 	/** The whole response. */
 	response: JsonObject;
 }
@@ -106,7 +101,8 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
 }
 
 /**
- * Reads the response to a task query, in which no field is required. Images without any status are a
+ * Reads a response with images or a task, in which no field is required: to a status check, a submit, or a
+ * synchronous request, whose task has an empty ID. Images without any status are a
  * result: there is nothing left to wait for. So are those beside an unknown word at 100 %.
  *
  * @param headers of the response, with lower-case names

@@ -75,7 +75,7 @@ export function submitTime(
  *
  * @param shiftMs difference between the clock of the result and that of these times
  */
-export function forNextWait(
+export function shiftedHistory(
 	{ seen, notFoundCount, notFoundSince, noImageSince }: PollHistory,
 	shiftMs: number,
 ): PollHistory {

@@ -1,9 +1,8 @@
 import type { Client } from '../pace/client';
-import { laterBill } from '../protocol/bill';
 import type { Account } from '../protocol/account';
 import type { Clock } from '../pace/stoppableClock';
 import type { RunLimits } from '../wire/sendOnce';
-import { errorFor } from '../errors/errorMessages';
+import { errorFor } from '../errors/errorFor';
 import { lostTaskError, taskError } from '../errors/taskErrors';
 import { isLastMiss, noteNotFound, noteNoImage, type PollHistory } from './pollHistory';
 import { isRateLimited, isTransient } from '../pace/retryPolicy';
@@ -13,6 +12,7 @@ import { requestedPauseMs } from '../protocol/retryAfter';
 import { planGet, type FreePlan } from '../protocol/requestPlan';
 import { TASK_PATHS } from '../protocol/taskType';
 import { isErrorCode, readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
+import { laterFacts } from '../responses/resultFacts';
 import { isErrorWord, isUnknownWord } from '../protocol/status';
 import {
 	namesOwn,
@@ -106,7 +106,6 @@ export async function pollTask(
 	const foundPath = tasks.paths.get(task.taskType);
 	const wanted = { ...task, statusUrl: withKeyAgain(task.statusUrl, account.key) };
 	for (const query of planTaskQueries(wanted, account.baseUrl, foundPath, isLast)) {
-		if (tasks.isOther(task, folderOf(query.plan))) continue;
 		const outcome = withInnerCode(await send(query.plan), task);
 		const result = readResult(query.plan, outcome, task, tasks.ids);
 		if (result.kind === 'state' && isAboutTask(query, result.state)) {
@@ -143,10 +142,8 @@ async function withResult(
 	if (isTransient(outcome) && !isPage(outcome)) return passing(plan, outcome, state);
 	if (!isGood(outcome)) return found;
 	const result = readTaskState(state, outcome.json, outcome.headers);
-	const { images, created, usage, refusal, response } = result;
-	const own = { created: created ?? state.created, usage: usage ?? state.usage };
-	const bill = laterBill(result, state);
-	return { ...found, state: { ...state, ...own, ...bill, images, refusal, response } };
+	const { images, response } = result;
+	return { ...found, state: { ...state, ...laterFacts(result, state), images, response } };
 }
 
 /** In milliseconds: how long the address of a result may be out of reach. */
@@ -208,13 +205,14 @@ function triesNext({ where }: TaskQuery, outcome: Outcome): boolean {
 const isPage = (outcome: Outcome): boolean => outcome.kind === 'response' && outcome.httpCode < 300;
 
 function notFound(task: PolledTask, missed: Missed[], sentAt: number, home: string): PollResult {
-	const foreign = missed.find(
+	// A server in front of the gateway has responded.
+	const inFront = missed.find(
 		({ where, outcome }) => where === 'usual' && !isGatewayError(outcome),
 	);
 	const error =
-		foreign === undefined
+		inFront === undefined
 			? noSuchTask(task, missed, home)
-			: errorOf(foreign.plan, foreign.outcome, task);
+			: errorOf(inFront.plan, inFront.outcome, task);
 	// Final only if each of these is the gateway's own refusal: an error in a 200 may be of anything.
 	const isSure = missed.every(({ outcome }) => isGatewayError(outcome) && !isGood(outcome));
 	if (isSure && noteNotFound(task, sentAt)) return { kind: 'final', error };
@@ -251,12 +249,12 @@ function readResult(
 	plan: FreePlan,
 	outcome: Outcome,
 	task: PolledTask,
-	ids: ReadonlySet<string>,
+	ids: TasksOfRun['ids'],
 ): PollResult {
 	const pauseMs = cappedRetryAfter(outcome);
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
-		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
+		if (otherId !== undefined && ids.get(otherId)) return wrongTask(task.taskId, otherId, outcome);
 		const state = readTaskState(locatedBy(plan, task), outcome.json, outcome.headers);
 		const isState = state.status !== '' && !saysRequestFailed(outcome.json, task, state);
 		if (isState) return { kind: 'state', state, pauseMs };
@@ -300,13 +298,13 @@ function noSuchTask(
 	home: string,
 ): GatewayError {
 	const paths = missed.map(({ plan }) => quote(plan.path)).join(', ');
-	const isForeign = statusUrl !== undefined && pathAtGateway(statusUrl, home) === undefined;
-	const foreign = isForeign
+	const isElsewhere = statusUrl !== undefined && pathAtGateway(statusUrl, home) === undefined;
+	const named = isElsewhere
 		? ` The gateway named ${quote(statusUrl)} for it, which wasn't asked: it isn't at the gateway's address, so it must not get the key.`
 		: '';
 	const problem: Problem = {
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
-		description: `The gateway no longer has the task, or another account submitted it: then use its key. It isn't at ${paths}.${foreign}`,
+		description: `The gateway no longer has the task, or another account submitted it: then use its key. It isn't at ${paths}.${named}`,
 		httpCode: 404,
 		taskId,
 		taskType,

@@ -117,10 +117,10 @@ export class Poller {
 		const firstPauseEnd = submittedAt + pauseOf(this.intervalMs, this.tasksLeft(), 0);
 		const isDue = firstPauseEnd <= now;
 		const firstAt = isDue ? now : Math.min(together(firstPauseEnd), deadline - LAST_POLL_LEAD_MS);
-		const wait = { task, submittedAt, deadline, hasResult: false, isOver: false, isOnce: false };
+		const polling = { task, submittedAt, deadline, hasResult: false, isOver: false, isOnce: false };
 		// A poll may hang, in the queue of the rate limiter or at the gateway.
 		const lateEnd = togetherBefore(deadline + LATE_TURN_MS);
-		return await this.pollUntil(this.sleepUntil(lateEnd, wait), wait, firstAt);
+		return await this.pollUntil(this.sleepUntil(lateEnd, polling), polling, firstAt);
 	}
 
 	/**
@@ -132,49 +132,49 @@ export class Poller {
 		this.waiting += 1;
 		this.resultAt ??= now;
 		const ends = { submittedAt: -Infinity, deadline: Infinity, isOnce: true };
-		const wait = { task, ...ends, hasResult: false, isOver: false };
-		const seen = await this.pollUntil(this.sleepUntilStalled(wait), wait, now);
-		return wait.hasResult ? seen : {};
+		const polling = { task, ...ends, hasResult: false, isOver: false };
+		const seen = await this.pollUntil(this.sleepUntilStalled(polling), polling, now);
+		return polling.hasResult ? seen : {};
 	}
 
 	/** Polls a task to its end, or until this time is over. */
-	private async pollUntil(late: Promise<void>, wait: Polling, firstAt: number): Promise<Seen> {
+	private async pollUntil(late: Promise<void>, polling: Polling, firstAt: number): Promise<Seen> {
 		try {
 			// Not the result of the race, which the timer would keep in memory for a minute.
 			let end: Seen | undefined;
-			const polling = this.pollUntilEnd(wait, firstAt).then((found) => void (end = found));
-			const ended = Promise.race([polling, late]);
-			const { signal } = wait.task;
+			const loop = this.pollUntilEnd(polling, firstAt).then((found) => void (end = found));
+			const ended = Promise.race([loop, late]);
+			const { signal } = polling.task;
 			await new Promise(orEnded<void>(signal, (...settle) => void ended.then(...settle)));
-			return end ?? seenIn(wait);
+			return end ?? seenIn(polling);
 		} finally {
-			wait.isOver = true;
-			wait.state = undefined;
+			polling.isOver = true;
+			polling.state = undefined;
 			this.waiting -= 1;
 		}
 	}
 
 	/** The loop of a wait. */
-	private async pollUntilEnd(wait: Polling, firstAt: number): Promise<Seen> {
+	private async pollUntilEnd(polling: Polling, firstAt: number): Promise<Seen> {
 		for (let at: number | undefined = firstAt; at !== undefined; ) {
-			await this.sleepUntil(at, wait);
-			if (wait.isOver || (wait.hasResult && at >= wait.deadline)) break;
+			await this.sleepUntil(at, polling);
+			if (polling.isOver || (polling.hasResult && at >= polling.deadline)) break;
 			const sentAt = this.options.clock.now();
-			const result = await this.poll(wait);
-			if (result !== undefined) note(wait, result);
-			if (wait.hasResult) this.resultAt = this.options.clock.now();
-			const { isOnce, state } = wait;
-			if (isOnce ? wait.hasResult : state !== undefined && isFinished(state.group)) break;
-			at = this.nextPollAt(wait, sentAt, result);
+			const result = await this.poll(polling);
+			if (result !== undefined) record(polling, result);
+			if (polling.hasResult) this.resultAt = this.options.clock.now();
+			const { isOnce, state } = polling;
+			if (isOnce ? polling.hasResult : state !== undefined && isFinished(state.group)) break;
+			at = this.nextPollAt(polling, sentAt, result);
 		}
-		return seenIn(wait);
+		return seenIn(polling);
 	}
 
 	/** Polls a task; undefined if its turn in the rate limiter, or its response, came too late. */
-	private async poll(wait: Polling): Promise<OpenResult | undefined> {
+	private async poll(polling: Polling): Promise<OpenResult | undefined> {
 		try {
-			const result = await this.options.pollOnce(wait.task, () => this.timeLeft(wait));
-			return wait.isOver ? undefined : result;
+			const result = await this.options.pollOnce(polling.task, () => this.timeLeft(polling));
+			return polling.isOver ? undefined : result;
 		} catch (reason) {
 			if (reason instanceof CanceledInQueue) return undefined;
 			this.resultAt = this.options.clock.now();
@@ -195,15 +195,15 @@ export class Poller {
 	 *
 	 * @param result of the poll sent at `sentAt`; undefined if it came too late
 	 */
-	private nextPollAt(wait: Polling, sentAt: number, result?: OpenResult): number | undefined {
-		const { deadline, hasResult } = wait;
+	private nextPollAt(polling: Polling, sentAt: number, result?: OpenResult): number | undefined {
+		const { deadline, hasResult } = polling;
 		const now = this.options.clock.now();
 		// Its turn came too late before the deadline, which allows a late poll.
-		if (result === undefined) return this.timeLeft(wait) > 0 ? now : undefined;
+		if (result === undefined) return this.timeLeft(polling) > 0 ? now : undefined;
 		const lastAt = deadline - LAST_POLL_LEAD_MS;
 		const isLast = sentAt >= lastAt;
 		if (hasResult && (isLast || now >= deadline)) return undefined;
-		const next = together(now + Math.max(result.pauseMs ?? 0, this.pauseAfter(result, wait)));
+		const next = together(now + Math.max(result.pauseMs ?? 0, this.pauseAfter(result, polling)));
 		if (now >= deadline || next + SHORTEST_PAUSE_MS <= lastAt) return next;
 		// If the last poll was refused for the rate limit, another one follows at the deadline.
 		const lateAt = together(deadline);
@@ -220,18 +220,19 @@ export class Poller {
 	}
 
 	/** Sleeps until a time, at least once, unless the wait ends meanwhile. */
-	private async sleepUntil(at: number, wait: Polling): Promise<void> {
+	private async sleepUntil(at: number, polling: Polling): Promise<void> {
 		const { clock } = this.options;
 		do {
 			await this.sleepTogether(Math.min(at, together(clock.now() + LONGEST_SLEEP_MS)));
-		} while (!wait.isOver && clock.now() < at);
+		} while (!polling.isOver && clock.now() < at);
 	}
 
 	/** Sleeps until no poll has got a result for a while, unless the wait ends meanwhile. */
-	private async sleepUntilStalled(wait: Polling): Promise<void> {
+	private async sleepUntilStalled(polling: Polling): Promise<void> {
 		const { clock } = this.options;
 		const stalledAt = (): number => (this.resultAt ?? 0) + STALLED_MS;
-		while (!wait.isOver && clock.now() < stalledAt()) await this.sleepUntil(stalledAt(), wait);
+		while (!polling.isOver && clock.now() < stalledAt())
+			await this.sleepUntil(stalledAt(), polling);
 	}
 
 	/** Sleeps until a time, in one sleep for all tasks that have the same. */
@@ -245,11 +246,11 @@ export class Poller {
 	}
 }
 
-/** Notes the result of a poll. */
-function note(wait: Polling, result: OpenResult): void {
-	if (result.kind === 'state') wait.state = result.state;
-	wait.error = result.kind === 'transient' ? result.error : undefined;
-	if (result.kind === 'state' || result.rateLimited !== true) wait.hasResult = true;
+/** Records the result of a poll. */
+function record(polling: Polling, result: OpenResult): void {
+	if (result.kind === 'state') polling.state = result.state;
+	polling.error = result.kind === 'transient' ? result.error : undefined;
+	if (result.kind === 'state' || result.rateLimited !== true) polling.hasResult = true;
 }
 
 const seenIn = ({ state, error }: Polling): Seen => ({ state, error });

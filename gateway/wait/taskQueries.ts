@@ -1,7 +1,8 @@
 import { ERASED } from '../../util/keyEraser';
+import { LruMap } from '../../util/lruMap';
 import { planGet, taskIdPart, type FreePlan, type RequestPlan } from '../protocol/requestPlan';
 import { TASK_PATHS, TASK_TYPES, type TaskType } from '../protocol/taskType';
-import { type Task, taskKey } from '../responses/task';
+import type { Task } from '../responses/task';
 import { LONGEST_ADDRESS, pathAtGateway } from '../protocol/url';
 
 /**
@@ -87,34 +88,11 @@ export const kindAt = (path: string | undefined): TaskType | undefined =>
 /** More tasks than a run has at a time: a gateway that is kept for long forgets the oldest. */
 const MOST_TASKS = 20_000;
 
-/** Adds a text to a set of limited size, as the newest one. */
-function remember(texts: Set<string>, text: string): void {
-	texts.delete(text);
-	texts.add(text);
-	const [oldest] = texts;
-	if (texts.size > MOST_TASKS && oldest !== undefined) texts.delete(oldest);
-}
-
 /** The tasks of a run: their IDs, and the paths at which they were found, by their kind. */
 export class TasksOfRun {
-	readonly ids = new Set<string>();
-
-	private readonly keys = new Set<string>();
+	readonly ids = new LruMap<string, true>(MOST_TASKS);
 
 	readonly paths = new Map<Task['taskType'], string>();
-
-	/** Adds a task that the run polls. */
-	add(task: Task): void {
-		remember(this.ids, task.taskId);
-		remember(this.keys, taskKey(task));
-	}
-
-	/** Whether another task of the run, of another kind and with the same ID, is at a path. */
-	isOther({ taskId, taskType }: Task, path: string | undefined): boolean {
-		const kind = kindAt(path);
-		if (kind === undefined || taskType === undefined || kind === taskType) return false;
-		return this.keys.has(taskKey({ taskId, taskType: kind }));
-	}
 
 	/** Records where a task was found, if that tells where the next one of its kind is. */
 	foundAt(task: Task, path: string | undefined): void {

@@ -1,8 +1,9 @@
-import { submitTime, forNextWait, type PollHistory } from './pollHistory';
+import { submitTime, shiftedHistory, type PollHistory } from './pollHistory';
 import { Poller, type PollerOptions, type Seen } from './poller';
 import { deadlineError, taskError, withMentioned } from '../errors/taskErrors';
 import { type TaskState, type Task, ageOf, taskKey } from '../responses/task';
 import { GatewayError } from '../protocol/gatewayError';
+import { counted } from '../../util/text';
 import { isFinished } from '../protocol/status';
 import { TasksOfRun } from './taskQueries';
 import {
@@ -74,8 +75,9 @@ export class TaskWaiter {
 	}
 
 	/**
-	 * Waits for a task until its deadline, or once until a poll gets a result about it. The tasks that are polled so together are polled as long as there are results; one
-	 * whose deadline is over is polled as well, and then counts as still open.
+	 * Waits for a task until its deadline, or with `once` until a poll gets a result about it, as long as the
+	 * polls of any task get one. With `once`, one whose deadline is over is polled as well, and then counts as
+	 * still open.
 	 *
 	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
 	 */
@@ -118,7 +120,7 @@ export class TaskWaiter {
 		if (state === undefined || !isFinished(state.group)) {
 			const { taskType, statusUrl } = task;
 			const status = state?.status ?? wait.task.status;
-			const history = forNextWait(task, Date.now() - this.context.clock.now());
+			const history = shiftedHistory(task, Date.now() - this.context.clock.now());
 			const next = { ...wait, history, task: { ...wait.task, taskType, statusUrl, status } };
 			// A poll that got a 429 says nothing about its task.
 			const polled = state !== undefined || (last !== undefined && last.problem.httpCode !== 429);
@@ -136,11 +138,11 @@ export class TaskWaiter {
 	private polledTask({ task: submitted, ...wait }: Wait): PolledTask {
 		const { clock } = this.context;
 		const { taskId, taskType, statusUrl, sent } = submitted;
-		this.tasks.add(submitted);
+		this.tasks.ids.set(taskId, true);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
 		const submittedAtMs = submitTime(clock.now(), ageOf(submitted), waitedMs);
-		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
+		const history = shiftedHistory(wait.history ?? {}, clock.now() - Date.now());
 		return { taskId, taskType, statusUrl, sent, submittedAtMs, ...history };
 	}
 
@@ -154,9 +156,8 @@ export class TaskWaiter {
 		if (result.kind === 'final') throw aboutTask(result.error, task.taskId);
 		if (result.kind === 'transient' && clock.now() - this.toldAt >= TOLD_EVERY_MS) {
 			this.toldAt = clock.now();
-			const { waiting, tasks } = this;
-			const open = `${waiting.size} of ${tasks.ids.size} tasks still open`;
-			onProgress(`${open}; the last status check failed: ${result.error.message}`);
+			const open = counted(this.waiting.size, 'task');
+			onProgress(`${open} still open; the last status check failed: ${result.error.message}`);
 		}
 		return result;
 	}

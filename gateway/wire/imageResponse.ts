@@ -116,10 +116,8 @@ function merged(events: JsonObject[], error?: JsonObject): JsonObject {
 	const sorted = [...events].sort((one, other) => indexOf(one) - indexOf(other));
 	const images = new Map<string, JsonObject>();
 	for (const json of sorted) {
-		for (const { url, revisedPrompt, size, quality, outputFormat } of readImages(json)) {
-			const details = { revised_prompt: revisedPrompt, size, quality, output_format: outputFormat };
-			if (!images.has(url)) images.set(url, { url, ...details });
-		}
+		for (const image of readImages(json))
+			if (!images.has(image.url)) images.set(image.url, { ...image });
 	}
 	const last = events.at(-1) ?? {};
 	if (events.length === 1 && error === undefined) return last;

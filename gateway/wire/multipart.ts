@@ -1,5 +1,4 @@
-import { type FormBody, type FormFile, type InlineFiles } from '../protocol/requestPlan';
-import { LISTS_OF_INPUTS } from '../protocol/credential';
+import type { FormBody, FormFile } from '../protocol/requestPlan';
 import { jsonText, type JsonObject } from '../../util/json';
 
 interface FilePart {
@@ -111,56 +110,17 @@ async function* inBase64(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8A
 	if (rest.length > 0) yield Buffer.from(rest.toString('base64'));
 }
 
-/** What is around the address of a file in the JSON of an edit. */
-const AROUND: Record<InlineFiles['imageApi'], [before: string, after: string]> = {
-	generations: ['', ''],
-	json: ['{"type":"image_url","url":', '}'],
-	images: ['{"image_url":', '}'],
-	openRouter: ['{"type":"image_url","image_url":{"url":', '}}'],
-};
+/** What stands before the bytes of a file: its field, or the start of a `data:` URL. */
+const BEFORE_BYTES = ['"data":"', ';base64,'];
 
 /**
- * Creates the JSON body of an edit for one attempt, with its files as `data:` URLs.
- *
- * @returns `close` as for `multipart`
- * @throws InvalidBodyError if a file can't be read
- */
-export async function jsonWithFiles(
-	fields: JsonObject,
-	{ files, imageApi }: InlineFiles,
-): Promise<{ body: Blob; close: () => void }> {
-	const text = jsonText(fields);
-	if (typeof text !== 'string') throw new InvalidBodyError();
-	const { ready, close } = await openAll(files);
-	const [before, after] = AROUND[imageApi];
-	const valueOf = ({ url, fileId, mimeType, size }: FormFile, index: number): Piece[] => {
-		if (fileId !== undefined) return [JSON.stringify({ file_id: fileId })];
-		if (url !== undefined) return [before, JSON.stringify(url), after];
-		const { bytes } = ready[index] as OpenFile;
-		return [`${before}"data:${mimeType};base64,`, { size, bytes }, `"${after}`];
-	};
-	const values = files.map((file, index) => ({ name: file.name, pieces: valueOf(file, index) }));
-	const members = [...new Set(files.map(({ name }) => name))].flatMap((name): Piece[] => {
-		const own = values.filter((value) => value.name === name);
-		const listed = own.flatMap(({ pieces }, index) => (index === 0 ? pieces : [',', ...pieces]));
-		const isList = own.length > 1 || name === LISTS_OF_INPUTS[imageApi];
-		const value = isList ? ['[', ...listed, ']'] : listed;
-		return [`,${JSON.stringify(name)}:`, ...value];
-	});
-	const body = new StreamedJson([text.slice(0, -1), ...members, '}']);
-	return { body: body as unknown as Blob, close };
-}
-
-const DATA = '"data":"';
-
-/**
- * Creates the JSON body of a message for one attempt, with the Base64 of its files in place of their
+ * Creates the JSON body of a request for one attempt, with the Base64 of its files in place of their
  * digests, in the same order. In a text, the quotes around a digest have backslashes.
  *
  * @returns `close` as for `multipart`
  * @throws InvalidBodyError if a file can't be read
  */
-export async function jsonWithFilesInside(
+export async function jsonWithFiles(
 	fields: JsonObject,
 	files: FormFile[],
 ): Promise<{ body: Blob; close: () => void }> {
@@ -169,11 +129,13 @@ export async function jsonWithFilesInside(
 	const { ready, close } = await openAll(files);
 	let end = 0;
 	const pieces = files.flatMap(({ digest, size }, index): Piece[] => {
-		const at = text.indexOf(`${DATA}${digest}"`, end);
-		// Additional fields may have replaced the messages.
-		if (at < 0) return [];
-		const before = text.slice(end, at + DATA.length);
-		end = at + DATA.length + digest.length;
+		const places = BEFORE_BYTES.map((before) => `${before}${digest}"`);
+		const place = places.find((one) => text.includes(one, end));
+		// Additional fields may have replaced the messages, and some files are sent as their addresses.
+		if (place === undefined) return [];
+		const at = text.indexOf(place, end) + place.length - digest.length - 1;
+		const before = text.slice(end, at);
+		end = at + digest.length;
 		return [before, { size, bytes: (ready[index] as OpenFile).bytes }];
 	});
 	const body = new StreamedJson([...pieces, text.slice(end)]);

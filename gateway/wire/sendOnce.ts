@@ -9,7 +9,7 @@ import { parseUrl } from '../../util/parseUrl';
 import { faultFrom } from './faultFrom';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
-import { InvalidBodyError, jsonWithFiles, jsonWithFilesInside, multipart } from './multipart';
+import { InvalidBodyError, jsonWithFiles, multipart } from './multipart';
 import { redirectUrl } from './redirect';
 import { beginningOf, readBody, type Reading, type ResponseBody } from './responseBody';
 import type { Transport, WireBody, WireRequest, WireResponse } from './transport';
@@ -185,7 +185,7 @@ function wireRequest(
 	const withKey = !WITHOUT_KEY.includes(plan.call) && plan.isKeyless !== true;
 	const added = (): Record<string, string> => {
 		if (withKey) return addsKey ? {} : credentialHeaders(url, account, plan.headers);
-		return plan.isForeign ? {} : additionalHeaders(url, account);
+		return plan.isFromInput ? {} : additionalHeaders(url, account);
 	};
 	const { baseUrl, withoutKey } = account;
 	// A gateway may write its key into the address of an image on another host.
@@ -202,10 +202,9 @@ function wireRequest(
 }
 
 /** The body of a request with files, opened for one attempt; undefined for any other request. */
-async function openFiles({ form, inline, inside, body = {} }: RequestPlan) {
+async function openFiles({ form, inside, body = {} }: RequestPlan) {
 	if (form !== undefined) return await multipart(form);
-	if (inside !== undefined) return await jsonWithFilesInside(body, inside);
-	return inline && (await jsonWithFiles(body, inline));
+	return inside && (await jsonWithFiles(body, inside));
 }
 
 /** Headers with names in lower case and values as one string. */

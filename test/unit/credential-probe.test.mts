@@ -77,12 +77,12 @@ test.each<[string, Outcome, string]>([
 	[
 		'no credit',
 		response(403, { message: 'Insufficient account balance' }),
-		"Insufficient quota (403): Insufficient account balance. Top up the account in the gateway's console. You weren't charged for this request.",
+		"Insufficient quota (403): Insufficient account balance. Top up the account in the gateway's console.",
 	],
 	[
 		'a key without quota',
 		response(429, { message: 'API key 额度已用完' }),
-		"Insufficient quota (429): API key 额度已用完. Top up the account in the gateway's console. You weren't charged for this request.",
+		"Insufficient quota (429): API key 额度已用完. Top up the account in the gateway's console.",
 	],
 	[
 		'a web page',
@@ -112,7 +112,7 @@ test.each<[string, Outcome, string]>([
 	[
 		'429',
 		response(429, {}),
-		"Rate limit exceeded (429). Try again later. The request wasn't accepted, and you weren't charged.",
+		"Rate limit exceeded (429). Try again later.",
 	],
 	[
 		'silence',

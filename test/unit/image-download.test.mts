@@ -1,7 +1,8 @@
 /** Downloads over transports that n8n's isn't: the port allows complete bodies. */
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { openGateway, type WireResponse } from '../../gateway/index.js';
+import { openGateway } from '../../gateway/index.js';
+import type { WireResponse } from '../../gateway/wire/transport.js';
 import { MB } from '../../util/megabyte.js';
 
 const PNG = Buffer.concat([

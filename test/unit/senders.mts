@@ -1,6 +1,6 @@
 /** Ways to send plans in tests of what the client and the journal do with them. */
 import type { Client, Sent } from '../../gateway/pace/client.js';
-import { errorFor } from '../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../gateway/errors/errorFor.js';
 import type { Sender } from '../../gateway/pay.js';
 import { isGood, type GoodResponse } from '../../gateway/protocol/outcome.js';
 import type { FreePlan, PaidPlan, RequestPlan } from '../../gateway/protocol/requestPlan.js';

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { GatewayError, inItsUnit, rounded } from '../../../gateway';
 import { finiteNumber, isJsonObject } from '../../../util/json';
 import { counted } from '../../../util/text';
-import type { Estimate } from '../../../gateway/models';
+import type { Checked } from '../../../gateway/models';
 import type { Failure } from '../run/itemRunner';
 
 /** Where the node's context holds `{ executionId, spent }`. */
@@ -40,7 +40,10 @@ export class Budget {
 	}
 
 	/** @returns the error of a request without a known price, if there is a limit */
-	unpriced(model: string, { estimatedCost, noEstimate = '' }: Estimate): GatewayError | undefined {
+	unpriced(
+		model: string,
+		{ estimatedCost, noEstimate = '' }: Partial<Checked>,
+	): GatewayError | undefined {
 		if (!this.isSet || estimatedCost !== undefined) return undefined;
 		return new GatewayError({
 			message: `'Budget' is set, but the price of the model '${model.slice(0, 200)}' is unknown`,
@@ -83,7 +86,7 @@ export class Budget {
 	}
 
 	/** Adds the request of an item, or its error if it can't be sent within the budget. */
-	expect(itemIndex: number, model: string, estimate: Estimate): void {
+	expect(itemIndex: number, model: string, estimate: Partial<Checked>): void {
 		const error = this.unpriced(model, estimate);
 		this.expected.set(itemIndex, error ?? estimate.estimatedCost ?? 0);
 	}

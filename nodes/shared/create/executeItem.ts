@@ -7,6 +7,7 @@ import {
 	isInline,
 	isOutOfReach,
 	laterBill,
+	laterFacts,
 	type Task,
 	withDetails,
 } from '../../../gateway';
@@ -114,7 +115,8 @@ async function collectImages(
 		: recheckImages(batch, paid, job));
 	if (current === undefined) return [];
 	const { images, ...about } = current;
-	const { task, facts = {}, requested = 1, created, usage, refusal, cost, costCurrency } = about;
+	const { task, facts = {}, requested = 1, refusal } = about;
+	const { usage, cost, costCurrency, ...told } = laterFacts(about, {});
 	const estimatedCost = costOf(facts, images.length);
 	const recorded = { ...about, facts: { ...facts, estimatedCost } };
 	paymentLog.journal.update(itemIndex, { ...recorded, images });
@@ -128,7 +130,7 @@ async function collectImages(
 		);
 	}
 	const ofRequest = isFirst ? { usage, cost, costCurrency } : {};
-	const shown = { created, ...ofRequest, ...facts, ...task, requestId: about.requestId };
+	const shown = { ...told, ...ofRequest, ...facts, ...task };
 	if (!images.some(isInline)) return await resultItems(run, images, shown, outputSettings);
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...outputSettings, fileName: '' });
@@ -184,8 +186,8 @@ async function finishTask(
 	try {
 		const result = await run.gateway.waitFor(wait);
 		if (result.kind === 'open') throw result.error as GatewayError;
-		const { status, images, created, usage, refusal } = result.state;
-		const told = { created, usage, refusal, ...laterBill(result.state, paid) };
+		const { status, images } = result.state;
+		const told = laterFacts(result.state, paid);
 		return { ...paid, kind: 'images', task: { ...task, status }, images, ...told };
 	} catch (error) {
 		if (error instanceof GatewayError) {

@@ -13,12 +13,13 @@ import {
 	GatewayError,
 	type ImageSource,
 	isInline,
+	type ResultFacts,
 	type ResultFile,
 	rounded,
 	type Task,
 	withDetails,
 } from '../../../gateway';
-import { withoutUndefined, type JsonObject } from '../../../util/json';
+import { withoutUndefined } from '../../../util/json';
 import { capital } from '../../../util/text';
 import { storeImage } from './download';
 import { copiedFields } from '../run/copiedFields';
@@ -32,15 +33,7 @@ import { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 
 /** The facts about the images of one item. */
-interface ImageFacts extends RequestFacts, Partial<Task> {
-	/** Unix seconds. */
-	created?: number;
-	status?: string;
-	/** What the request used up, as the gateway counts it. */
-	usage?: JsonObject;
-	/** The number of the request that was paid for. */
-	requestId?: string;
-}
+type ImageFacts = RequestFacts & ResultFacts & Partial<Task>;
 
 /**
  * The cost of one image of a request. The costs of all images add up to that of the request, so

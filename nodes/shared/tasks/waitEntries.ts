@@ -41,8 +41,7 @@ export const countTasks = (entries: WaitEntry[]): number =>
 	new Set(openWaits(entries).map(({ task }) => taskKey(task))).size;
 
 /**
- * The tasks of a batch, also the failed ones: what is at the path of one of them, perhaps with an ID
- * of both kinds, is no other task.
+ * The tasks of a batch, also the failed ones: a response that names one of them is about no other task.
  */
 export const allTasks = (entries: WaitEntry[]): Task[] =>
 	entries.flatMap(({ wait, done }) => {

@@ -1,5 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { isOutOfReach, laterBill, type TaskEnd, taskName, type TaskState } from '../../../gateway';
+import { isOutOfReach, laterFacts, type TaskEnd, taskName, type TaskState } from '../../../gateway';
 import { afterColon } from '../../../util/text';
 import { resultItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
@@ -154,11 +154,10 @@ export async function finishedItems(
 	state: TaskState,
 	{ facts, outputSettings }: Pick<TaskOfItem, 'facts' | 'outputSettings'>,
 ): Promise<INodeExecutionData[]> {
-	const { model, created, usage, taskId, taskType, status, images, refusal, requestId } = state;
+	const { model, taskId, taskType, status, images, refusal } = state;
 	if (refusal !== undefined) {
 		run.hints.add(`The ${taskName(state)} has not all of its images${afterColon(refusal)}`);
 	}
-	const bill = laterBill(state, facts);
-	const shown = { ...facts, ...bill, created, usage, taskId, taskType, status, requestId };
+	const shown = { ...facts, ...laterFacts(state, facts), taskId, taskType, status };
 	return await resultItems(run, images, { ...shown, model: shown.model ?? model }, outputSettings);
 }

@@ -5,7 +5,7 @@ import type {
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
 import { sleep } from 'n8n-workflow';
-import type { Ports, Transport, WireResponse } from '../../../gateway';
+import type { Ports, Transport } from '../../../gateway';
 import { isByteStream } from '../../../util/byteStream';
 import { isLongerThan } from '../../../util/json';
 import { CREDENTIAL, type NodeAccount } from './nodeAccount';
@@ -44,7 +44,7 @@ export const portsOf = (
 });
 
 /** A body as the client reads it: n8n's helpers return a stream, unless a mock of n8n's answers. */
-export const bodyOf = (body: unknown): WireResponse['body'] =>
+export const bodyOf = (body: unknown): Awaited<ReturnType<Transport>>['body'] =>
 	isByteStream(body) || body instanceof Uint8Array || typeof body === 'string'
 		? body
 		: JSON.stringify(body ?? '');

@@ -154,7 +154,7 @@ test.each<[string, string | undefined, Given, object, RegExp]>([
 
 describe('the conversation', () => {
 	const reply = { role: 'assistant', content: expect.any(Array) };
-	const named = '[Sent image, not kept here: image.png, image/png, 1 kB]';
+	const named = '[Sent image, not kept here: image.png, image/png]';
 	const converse = async (first: object, items: Given[] = [photos]) => {
 		const steps = [
 			{ type: 'message', parameters: { ...basics, input: 'image', ...first } },
@@ -182,7 +182,7 @@ describe('the conversation', () => {
 			'a document',
 			{ images: 'letter' },
 			{ files: { letter: { bytes: pdf, fileName: 'my letter.pdf' } } },
-			'Sent document, not kept here: my letter.pdf, application/pdf, 1 kB',
+			'Sent document, not kept here: my letter.pdf, application/pdf',
 		],
 		[
 			'an image in the result of a tool',
@@ -201,7 +201,7 @@ describe('the conversation', () => {
 				},
 			},
 			{},
-			'Sent image, not kept here: image/png, 1 kB',
+			'Sent image, not kept here: image/png',
 		],
 	])('names %s', async (_, parameters, item, name) => {
 		const result = await ask([item], '', parameters);

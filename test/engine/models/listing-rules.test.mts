@@ -196,14 +196,10 @@ describe('a list in pages', () => {
 		expect(server.asked()).toBe(2);
 	});
 
-	test.each<[string, (path: string) => object, Record<string, string>]>([
-		['its own last page', () => ({ data: [{ id: 'a' }], has_more: true, last_id: 'a' }), {}],
-		['itself in a link', () => ({ data: [{ id: 'a' }] }), { link: '</v1/models?p=1>; rel="next"' }],
-	])('that names %s as the next ends', async (_, body, headers) => {
+	test('that names its own last page as the next ends', async () => {
 		const server = await open((response, path) => {
 			if (path.startsWith('/v1/media')) return sendJson(response, {}, 404);
-			for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-			return sendJson(response, body(path));
+			return sendJson(response, { data: [{ id: 'a' }], has_more: true, last_id: 'a' });
 		});
 		const { items } = await run(server.url, 'mediaModels', { returnAll: true });
 		expect(items.map(({ model }) => model)).toEqual(['a']);

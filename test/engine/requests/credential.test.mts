@@ -360,7 +360,7 @@ describe('before anything is sent', () => {
 		const { error } = await host.run(workflowOf('imageGeneration', parameters));
 		expect(error).toMatchObject({
 			message: expect.stringContaining('a request header is invalid'),
-			description: expect.stringMatching(/you weren't charged.*'Additional Headers'/),
+			description: expect.stringMatching(/you weren't charged.*'Additional Headers'/i),
 			context: { details: { charged: 'no' } },
 		});
 		expect(bench.gateway.paid).toBe(0);

@@ -168,8 +168,6 @@ test('a 429 about a task never ends the wait, even if it speaks of money', async
 	expect([failed, items.length]).toEqual([[], 1]);
 });
 
-const inTwentySeconds = () => String(Math.ceil(Date.now() / 1000) + 20);
-
 test('fifteen refusals in a row of the run end the looks at all of its tasks', async () => {
 	const refuse = (response: ServerResponse) => sendJson(response, { error: 'slow down' }, 429);
 	const items = Array.from({ length: 10 }, (_, index) => ({ taskId: `t${index}` }));
@@ -189,15 +187,12 @@ test('an outage right after a 404 ends the look at a task as well', async () => 
 	expect(paths.length).toBeLessThan(20);
 });
 
-test.each<[string, number, string, () => string]>([
-	['Retry-After', 200, 'retry-after', () => '20'],
-	['X-RateLimit-Reset', 429, 'x-ratelimit-reset', inTwentySeconds],
-])('%s on a %d is kept to', async (_, status, header, value) => {
+test.each([200, 429])('Retry-After on a %d is kept to', async (status) => {
 	const at: number[] = [];
 	const { items } = await wait((response, __, nth) => {
 		at.push(performance.now());
 		if (nth > 1) return sendJson(response, done());
-		response.setHeader(header, value());
+		response.setHeader('retry-after', '20');
 		sendJson(response, { status: 'running' }, status);
 	});
 	expect(items).toHaveLength(1);

@@ -1,11 +1,10 @@
-import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
+import { errorFor, gatewayMessage } from '../../../gateway/errors/errorFor.js';
 import { quote } from '../../../util/text.js';
 import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome.js';
 import type { Fault } from '../../../gateway/protocol/networkFault.js';
 import {
 	planDownload,
-	planEdit,
-	planGeneration,
+	planImages,
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
@@ -16,10 +15,10 @@ import { withPlaces } from '../../../nodes/shared/errors/settingPlaces.js';
 import { response, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };
-const sync = planGeneration(request);
-const submit = planGeneration(request, 'query');
-const path = planGeneration(request, 'path');
-const edit = planEdit({ ...request, files: [] }, 'query');
+const sync = planImages('generation', request);
+const submit = planImages('generation', request, 'query');
+const path = planImages('generation', request, 'path');
+const edit = planImages('edit', { ...request, files: [] }, 'query');
 const poll = planTaskQuery('generation', 't1');
 const message = planMessage({
 	model: 'thinker',
@@ -74,15 +73,10 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		'429 for haste',
 		sync,
 		response(429, TOO_OFTEN),
-		/\| Send fewer .*weren't charged\. See 'Requests per Second' and 'Concurrency' in the options/,
+		/\| Send fewer .*charged for this request\. See 'Requests per Second' and 'Concurrency' in the options/,
 	],
 	// The node that lists models has no such options.
-	[
-		'429 of a list',
-		planModelList(),
-		response(429, TOO_OFTEN),
-		/\| Try again later\. The .*charged\.$/,
-	],
+	['429 of a list', planModelList(), response(429, TOO_OFTEN), /\| Try again later\.$/],
 	['429 for quota', sync, saying(429, 'insufficient quota'), /Insufficient .* \| Top up/],
 	[
 		'401 of a message without quota',
@@ -229,7 +223,7 @@ test.each<[string, Outcome]>([
 test.each<[Record<string, string>, string]>([
 	[{ 'retry-after': '30' }, 'Retry after 30 s. Send fewer'],
 	[{ 'retry-after': '0' }, 'Send fewer'],
-	[{ 'x-ratelimit-reset': '7' }, 'Retry after 7 s. Send fewer'],
+	[{ 'x-ratelimit-reset': '7' }, 'Send fewer'],
 	[{ 'retry-after': 'soon' }, 'Send fewer'],
 ])('the pause that a rate limit asks for by %j: "%s …"', (headers, start) => {
 	const { description } = errorFor(sync, response(429, TOO_OFTEN, headers)).problem;

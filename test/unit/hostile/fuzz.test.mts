@@ -5,14 +5,14 @@ import {
 	credentialProblem,
 	readCredential,
 } from '../../../gateway/protocol/credential.js';
-import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../../gateway/errors/errorFor.js';
 import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
 import { imageFileName } from '../../../util/imageType.js';
 import { planModel, readModelList } from '../../../gateway/models/models.js';
 import { isGood, chargedAfter, type Outcome } from '../../../gateway/protocol/outcome.js';
 import { retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
 import {
-	planGeneration,
+	planImages,
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
@@ -367,7 +367,6 @@ check(
 			const client = new Client({
 				limiter,
 				clock,
-				wallClock: () => 1e12 + clock.now(),
 				sendOnce: async (sent) => {
 					await clock.sleep(20);
 					const result = outcomes[next++ % outcomes.length];
@@ -377,7 +376,7 @@ check(
 				},
 			});
 			const plans = Array.from({ length: count }, () =>
-				planGeneration({ model: 'm', prompt: 'p' }, 'query'),
+				planImages('generation', { model: 'm', prompt: 'p' }, 'query'),
 			);
 			const sends = plans.map(async (sent) => {
 				await sendBy(client, sent).catch((error: unknown) => {

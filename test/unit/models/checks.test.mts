@@ -1,4 +1,4 @@
-import { TtlCache, ttlMsOf } from '../../../util/ttlCache.js';
+import { ttlMsOf } from '../../../gateway/models/listTtl.js';
 import { checkRequest, withPublishedTypes } from '../../../gateway/models/modelLimits.js';
 import { estimateCost } from '../../../gateway/models/pricing.js';
 import type { JsonObject } from '../../../util/json.js';
@@ -157,42 +157,6 @@ describe('the nearest names', () => {
 		['one slip before the same beginning', 'flux', ['flux-pro', 'flax'], ['flax', 'flux-pro']],
 	])('%s', (_, wanted, among, expected) => {
 		expect(suggested(wanted, among)).toEqual(expected);
-	});
-});
-
-describe('the cache', () => {
-	let now: number;
-	let asked: string[];
-	let cache: TtlCache<string>;
-	const ask = async (key: string) =>
-		await cache.get(key, async () => {
-			asked.push(key);
-			await Promise.resolve();
-			return { value: `${key} ${asked.length}`, ttlMs: 1000 };
-		});
-
-	beforeEach(() => {
-		now = 5;
-		asked = [];
-		cache = new TtlCache(() => now);
-	});
-
-	test('gives the same response until its time is over', async () => {
-		expect(await ask('a')).toBe('a 1');
-		now += 999;
-		expect(await ask('a')).toBe('a 1');
-		now += 1;
-		expect(await ask('a')).toBe('a 2');
-		expect(asked).toEqual(['a', 'a']);
-	});
-
-	test('a failure is shared, and not kept', async () => {
-		const fail = async () =>
-			await cache.get('a', async () => await Promise.reject(new Error('no')));
-		const outcomes = await Promise.allSettled([fail(), fail(), ask('a')]);
-		expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-		expect(asked).toEqual([]);
-		expect(await ask('a')).toBe('a 1');
 	});
 });
 

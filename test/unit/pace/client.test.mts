@@ -3,7 +3,7 @@ import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { planModelList } from '../../../gateway/models/models.js';
 import {
 	planDownload,
-	planGeneration,
+	planImages,
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
@@ -14,7 +14,7 @@ import { RunEnded } from '../../../gateway/wire/inFlight.js';
 import { FakeClock } from '../fake-clock.mjs';
 import { response, fault, TOO_OFTEN } from '../virtual-gateway.mjs';
 
-const paid = planGeneration({ model: 'painter', prompt: 'a red boat' }, 'query');
+const paid = planImages('generation', { model: 'painter', prompt: 'a red boat' }, 'query');
 const free = planTaskQuery('generation', 't1');
 const listing = planModelList();
 const download = planDownload('https://images.example/1.png');
@@ -32,7 +32,6 @@ function clientFor(outcomes: Outcome[], { concurrency = 10, latencyMs = 10 } = {
 	const client = new Client({
 		limiter,
 		clock,
-		wallClock: clock.now,
 		onRateLimited,
 		sendOnce: async (plan, timeoutMs) => {
 			sent.push({ plan, at: clock.now(), timeoutMs });
@@ -106,7 +105,7 @@ test.each<[string, RequestPlan]>([
 describe('Retry-After', () => {
 	test.each([
 		['seconds', '7', 7000],
-		['a date', new Date(30_000).toUTCString(), 30_000],
+		['a date', new Date(Date.now() + 40_000).toUTCString(), 30_000],
 	])('as %s holds back the whole run after a 429', async (_form, header, ms) => {
 		const { clock, client, sent } = clientFor([asking(header), accepted], { concurrency: 1 });
 		const first = sendBy(client, paid);

@@ -3,12 +3,12 @@ import { planMessage } from '../../../gateway/messages/message.js';
 import { Client } from '../../../gateway/pace/client.js';
 import type { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
 import { openLimiter } from '../../../gateway/pace/sharedRates.js';
-import { planGeneration, planTaskQuery, type RequestPlan } from '../../../gateway/protocol/requestPlan.js'; // prettier-ignore
+import { planImages, planTaskQuery, type RequestPlan } from '../../../gateway/protocol/requestPlan.js'; // prettier-ignore
 import { sendBy } from '../senders.mjs';
 import { FakeClock } from '../fake-clock.mjs';
 import { response, slidingWindow, VirtualGateway, type RateLimit } from '../virtual-gateway.mjs';
 
-const image = (model: string) => planGeneration({ model, prompt: 'p' });
+const image = (model: string) => planImages('generation', { model, prompt: 'p' });
 const poll = planTaskQuery('generation', '1');
 const message = (model: string, patienceMs?: number) => ({
 	...planMessage({ model, messages: [], maxTokens: 5 } as never),
@@ -33,7 +33,6 @@ function newAccount(seed = 1) {
 		new Client({
 			limiter,
 			clock,
-			wallClock: clock.now,
 			sendOnce: async ({ body, call }) =>
 				await gateways[(body?.model as string | undefined) ?? call]!.receive(() =>
 					response(200, { id: '1', status: 'queued', content: [] }),

@@ -29,7 +29,6 @@ function clientFor(
 		clock,
 		limiter: new RateLimiter({ concurrency, clock, requestsPerSecond }),
 		gatewayUrl: 'https://gateway.example/api',
-		wallClock: clock.now,
 		sendOnce: async (plan) => {
 			sent.push([plan, clock.now()]);
 			await clock.sleep(10);

@@ -1,5 +1,5 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
-import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
+import { planImages, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { RateLimiter } from '../../../gateway/pace/rateLimiter.js';
 import { SharedRate } from '../../../gateway/pace/sharedRate.js';
 import { Client } from '../../../gateway/pace/client.js';
@@ -47,7 +47,7 @@ interface Load {
 /** How late timers are, in milliseconds: with those on time, runs took turns which they didn't in n8n. */
 const LATE_MS = 1;
 
-const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
+const plan = planImages('generation', { model: 'm', prompt: 'p' }, 'query');
 const poll = planTaskQuery('generation', '1');
 
 /** Sends all at once, and again what is refused. */
@@ -63,7 +63,6 @@ async function submit(load: Load, seed: number): Promise<Report> {
 		const client = new Client({
 			limiter: new RateLimiter({ concurrency, clock, rateOf }),
 			clock,
-			wallClock: clock.now,
 			sendOnce: async () =>
 				await gateway.receive(() => response(200, { id: '1', status: 'queued' })),
 		});
@@ -172,7 +171,6 @@ async function sendAll(
 	const client = new Client({
 		limiter: new RateLimiter({ concurrency: 10, clock, rateOf: () => rate }),
 		clock,
-		wallClock: clock.now,
 		sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
 	});
 	await Promise.all(Array.from({ length: count }, async () => await sendBy(client, plan)));

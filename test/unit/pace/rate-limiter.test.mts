@@ -1,6 +1,6 @@
 import { CanceledInQueue, RateLimiter, type Lane } from '../../../gateway/pace/rateLimiter.js';
 import { SharedRate } from '../../../gateway/pace/sharedRate.js';
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { FakeClock } from '../fake-clock.mjs';
 
 /** Sends so many requests at once, each of which takes `takesMs`; tells when each was started. */
@@ -28,7 +28,7 @@ const mostWithin = (starts: number[], spanMs: number): number =>
 		...starts.map((start) => starts.filter((at) => at >= start && at < start + spanMs).length),
 	);
 
-const IMAGE = planGeneration({ model: 'm', prompt: 'p' });
+const IMAGE = planImages('generation', { model: 'm', prompt: 'p' });
 
 function newLimiter(options: Partial<ConstructorParameters<typeof RateLimiter>[0]> = {}) {
 	const clock = new FakeClock();

@@ -131,33 +131,27 @@ describe('the pause before the next attempt', () => {
 
 describe('Retry-After', () => {
 	const atMs = (ms: number) => new Date(NOW + ms).toUTCString();
-	const nextDays = (days: number) => `${NOW / 1000 + days * 86_400}`;
 
 	test.each<[string | undefined, number | undefined]>([
 		['0', 0],
 		[' 5 ', 5000],
 		[`${31 * 86_400}`, 31 * 86_400_000],
-		[nextDays(31), 31 * 86_400_000],
 		[atMs(120_000), 120_000],
 		['5'.padStart(65, '0'), undefined],
 		...[undefined, '', '-5', 'soon', 'Infinity', '1893456000', '99999999999999999999', '1e400'].map(
 			(header): [string | undefined, undefined] => [header, undefined],
 		),
-		[nextDays(32), undefined],
 		[atMs(-86_400_000), undefined],
 		[atMs(366 * 86_400_000), undefined],
 	])('of %j is a pause of %j ms', (header, ms) => {
 		expect(retryAfterMs(header, NOW)).toBe(ms);
 	});
 
-	const unix = String(NOW / 1000 + 9);
 	test.each<[number, Record<string, string>, number | undefined]>([
-		[429, { 'ratelimit-reset': '7' }, 7000],
-		[429, { 'x-ratelimit-reset': unix }, 9000],
-		[429, { 'x-ratelimit-reset': '8', 'ratelimit-reset': '7', 'retry-after': '0' }, 0],
-		[429, { 'x-ratelimit-reset': '8', 'ratelimit-reset': '-1', 'retry-after': 'soon' }, 8000],
+		[429, { 'retry-after': '0' }, 0],
+		[429, { 'retry-after': 'soon' }, undefined],
 		// It stands on every response, and is about requests that may still be sent.
-		[200, { 'ratelimit-reset': '7', 'x-ratelimit-reset': '8' }, undefined],
+		[429, { 'ratelimit-reset': '7', 'x-ratelimit-reset': '8' }, undefined],
 	])('%i with %j asks for %j ms', (httpCode, headers, ms) => {
 		expect(requestedPauseMs(response(httpCode, {}, headers), NOW)).toBe(ms);
 	});

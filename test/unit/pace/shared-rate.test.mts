@@ -2,10 +2,10 @@
 import { RateLimiter, type Lane } from '../../../gateway/pace/rateLimiter.js';
 import { SharedRate } from '../../../gateway/pace/sharedRate.js';
 import { openLimiter } from '../../../gateway/pace/sharedRates.js';
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { FakeClock } from '../fake-clock.mjs';
 
-const IMAGE = planGeneration({ model: 'm', prompt: 'p' });
+const IMAGE = planImages('generation', { model: 'm', prompt: 'p' });
 
 /** The clock of a run, which ends with it, as its limiter does. */
 function stoppable(clock: FakeClock) {

@@ -1,7 +1,7 @@
 /** When the items that aren't sent yet would get the refusals of those that were. */
 import { SharedRefusals } from '../../../gateway/pace/sharedRefusals.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { response } from '../virtual-gateway.mjs';
 
 const REVOKED = response(401, { error: { message: 'revoked' } });
@@ -9,7 +9,10 @@ const QUOTA = response(429, { error: { type: 'insufficient_quota' } });
 const DONE = response(200, { data: [{ url: 'https://h.example/x' }] });
 const FAULT: Outcome = { kind: 'fault', fault: 'reset', detail: '' };
 
-const plan = (item?: number) => ({ ...planGeneration({ model: 'm', prompt: 'p' }), item });
+const plan = (item?: number) => ({
+	...planImages('generation', { model: 'm', prompt: 'p' }),
+	item,
+});
 
 /** The response of the others after these, of an item each, while so many are under way. */
 async function after(
@@ -19,9 +22,9 @@ async function after(
 ) {
 	const refusals = new SharedRefusals();
 	const never = new Promise<Outcome>(() => undefined);
-	for (let index = 0; index < underWay; index += 1) void refusals.count(plan(1000 + index), never);
+	for (let index = 0; index < underWay; index += 1) void refusals.watch(plan(1000 + index), never);
 	for (const [index, outcome] of outcomes.entries()) {
-		const noted = await refusals.count(plan(itemOf(index)), Promise.resolve(outcome));
+		const noted = await refusals.watch(plan(itemOf(index)), Promise.resolve(outcome));
 		expect(noted).toBe(outcome);
 	}
 	return refusals.shared;

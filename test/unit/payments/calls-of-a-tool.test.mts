@@ -1,7 +1,7 @@
 /** Calls of a tool side by side share a list of payments: whatever their order, each is one call's. */
 import fc from 'fast-check';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
 import { identify, paymentContext } from './payment-context.mjs';
@@ -31,7 +31,7 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 			});
 			const paid = openPaymentLog<ImagesReceipt>(context, []);
 			const payer = payerFor(() => ({ created: (sent += 1) }), idempotencyHeader);
-			const plan = planGeneration({ model: 'm', prompt });
+			const plan = planImages('generation', { model: 'm', prompt });
 			const identified = identify(paid, 0, plan);
 			return {
 				idempotencyKey: async () => {

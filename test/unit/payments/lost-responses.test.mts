@@ -1,10 +1,10 @@
 /** What a payment is known to have come to, after several attempts under one key. */
-import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../../gateway/errors/errorFor.js';
 import type { Journal } from '../../../gateway/journal.js';
 import { pay, type Sender } from '../../../gateway/pay.js';
 import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
-import { planGeneration, type PaidPlan } from '../../../gateway/protocol/requestPlan.js';
+import { planImages, type PaidPlan } from '../../../gateway/protocol/requestPlan.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
 import { fault, page, response } from '../virtual-gateway.mjs';
 
@@ -40,7 +40,7 @@ async function payWith(
 		settle: (_, { charged }) => void settled.push(charged),
 		...own,
 	};
-	const plan = planGeneration({ model: 'm', prompt: 'p' });
+	const plan = planImages('generation', { model: 'm', prompt: 'p' });
 	const paid = pay(payer, journal, '7', plan, () => undefined);
 	const error = (await paid.catch((thrown: unknown) => thrown)) as GatewayError;
 	return { sent, settled, error };

@@ -1,5 +1,5 @@
 /** How a retried batch finds what it has paid for: counted in looks at the payments, not in time. */
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
 import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
 import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
@@ -11,7 +11,7 @@ import { requestDigestOf, identify, paymentContext } from './payment-context.mjs
 import { digestOf } from '../../../util/digest.js';
 
 const IMAGES = { kind: 'images' as const, images: [] };
-const planOf = (prompt: string) => planGeneration({ model: 'm', prompt });
+const planOf = (prompt: string) => planImages('generation', { model: 'm', prompt });
 
 interface Earlier {
 	prompt: string;

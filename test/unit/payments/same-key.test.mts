@@ -1,15 +1,15 @@
 /** Payments at once with one key: the second one waits for what becomes of the first. */
-import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../../gateway/errors/errorFor.js';
 import { UNRECORDED, type Journal, type Settled } from '../../../gateway/journal.js';
 import { pay, type Sender } from '../../../gateway/pay.js';
 import type { GatewayError } from '../../../gateway/protocol/gatewayError.js';
 import { isGood } from '../../../gateway/protocol/outcome.js';
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
 import { payerFor } from '../senders.mjs';
 import { fault, response } from '../virtual-gateway.mjs';
 
-const PLAN = planGeneration({ model: 'm', prompt: 'p' });
+const PLAN = planImages('generation', { model: 'm', prompt: 'p' });
 
 /** A journal in memory. */
 function openJournal(): Journal<string, number> {

@@ -1,14 +1,13 @@
-import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { errorFor } from '../../../gateway/errors/errorFor.js';
 import { faultOf, type Connection, type Fault } from '../../../gateway/protocol/networkFault.js';
 import {
 	isGood,
 	chargedAfter,
-	withLocationOnly,
+	asResultOfLocation,
 	type Outcome,
 } from '../../../gateway/protocol/outcome.js';
 import {
-	planEdit,
-	planGeneration,
+	planImages,
 	type FormFile,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
@@ -22,7 +21,7 @@ import { response, fault, FIRST_ATTEMPT, page } from '../virtual-gateway.mjs';
 import { createSendOnce } from '../../../gateway/wire/sendOnce.js';
 import { faultFrom } from '../../../gateway/wire/faultFrom.js';
 
-const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
+const submit = planImages('generation', { model: 'm', prompt: 'p' }, 'query');
 
 /** As Node.js words what OpenSSL says. */
 const eproto = (reason: string): string =>
@@ -56,7 +55,7 @@ describe('what fails before the first byte is sent', () => {
 		expect(chargedAfter(fault(kind))).toBe('no');
 		const error = errorFor(submit, fault(kind, code));
 		expect(error).not.toMatchObject({ code: 'outcomeUnknown' });
-		expect(`${error.message} ${error.problem.description}`).toMatch(/you weren't charged/);
+		expect(`${error.message} ${error.problem.description}`).toMatch(/you weren't charged/i);
 		const { again } = decideRetry({ ...FIRST_ATTEMPT, plan: submit, outcome: fault(kind) });
 		expect(again).toBe(['refused', 'notFound', 'unconnected'].includes(kind));
 	});
@@ -211,7 +210,7 @@ test.each<[string, object, RegExp]>([
 test('a 429 that names a long time says when, and gives no advice about the rate', () => {
 	const told = (message: string) => errorFor(submit, response(429, { error: { message } })).problem;
 	const long = told('Your quota will reset after 27h41m36s');
-	expect(long.description).toMatch(/^Retry after 27 h 42 min\. The request wasn't accepted/);
+	expect(long.description).toMatch(/^Retry after 27 h 42 min\. You weren't charged/);
 	expect(told('try again in 6s').description).toMatch(/^Retry after 6 s\. Send fewer/);
 	expect(told('too many').description).toMatch(/^Send fewer/);
 });
@@ -273,7 +272,7 @@ test('only a success with an object is a response to work with', () => {
 
 describe('a redirect to the image of a request', () => {
 	const at = (httpCode: number, location: string, url?: string) =>
-		withLocationOnly({
+		asResultOfLocation({
 			...page(httpCode, '<html>'),
 			headers: { location, age: '1' },
 			url,
@@ -305,7 +304,7 @@ describe('a redirect to the image of a request', () => {
 		const headers = { location: '/files/x.png' };
 		const json = { data: [{ url: 'a' }, { url: 'b' }], cost: 1 };
 		const outcome = { kind: 'response', httpCode: 303, headers, text: '', json } as never;
-		expect(withLocationOnly(outcome)).toBe(outcome);
+		expect(asResultOfLocation(outcome)).toBe(outcome);
 	});
 });
 
@@ -318,7 +317,7 @@ describe('an accepted task without a body, whose address is in Location', () => 
 
 	test.each([201, 202])('is read like one with an empty object: %s', (httpCode) => {
 		const outcome = empty(httpCode, ' \r\n', at);
-		expect(withLocationOnly(outcome)).toEqual({ ...outcome, json: {} });
+		expect(asResultOfLocation(outcome)).toEqual({ ...outcome, json: {} });
 	});
 
 	test.each<[string, Outcome]>([
@@ -330,7 +329,7 @@ describe('an accepted task without a body, whose address is in Location', () => 
 		['a body', response(202, { id: 'task_1' }, { location: at })],
 		['a response that breaks off behind its head', { ...fault('reset'), httpCode: 202 }],
 	])('is not found in %s', (_name, outcome) => {
-		expect(withLocationOnly(outcome)).toBe(outcome);
+		expect(asResultOfLocation(outcome)).toBe(outcome);
 	});
 });
 
@@ -343,7 +342,7 @@ test('a response that breaks off behind its head is judged by its status', () =>
 
 test('the form of an edit leaves out what has no value, at any depth', () => {
 	const fields = (extraFields: Record<string, unknown>) =>
-		planEdit({ model: 'm', prompt: 'p', files: [], extraFields }).form?.fields.slice(2);
+		planImages('edit', { model: 'm', prompt: 'p', files: [], extraFields }).form?.fields.slice(2);
 	const nothing = { a: undefined, b: null, c: () => 1, d: NaN, e: Symbol('x') };
 	const at = new Date(0);
 	expect(fields({ ...nothing, deep: { ...nothing, f: 1 }, text: '', zero: 0, at })).toEqual([
@@ -374,10 +373,10 @@ describe('a body that cannot be built', () => {
 	test('because it is a circle was not sent', async () => {
 		const circle: Record<string, unknown> = {};
 		circle.self = circle;
-		const plan = planGeneration({ model: 'm', prompt: 'p', extraFields: { circle } });
+		const plan = planImages('generation', { model: 'm', prompt: 'p', extraFields: { circle } });
 		expect(await send(plan)).toEqual([fault('invalidBody'), 1]);
 		expect(chargedAfter(fault('invalidBody'))).toBe('no');
-		const [outcome] = await send(planGeneration({ model: 'm', prompt: 'p' }));
+		const [outcome] = await send(planImages('generation', { model: 'm', prompt: 'p' }));
 		expect(outcome).toEqual(fault('reset'));
 	});
 
@@ -396,7 +395,7 @@ describe('a body that cannot be built', () => {
 		const gone = file(async function* () {
 			yield await Promise.reject(new Error('ENOENT'));
 		});
-		const plan = planEdit({ model: 'm', prompt: 'p', files: [whole, gone] });
+		const plan = planImages('edit', { model: 'm', prompt: 'p', files: [whole, gone] });
 		expect(await send(plan)).toEqual([fault('invalidBody'), 0]);
 		expect(closed).toBe(1);
 	});

@@ -1,8 +1,7 @@
 import type { AsyncFlag } from '../../../gateway/protocol/credential.js';
 import { requestIdentity } from '../../../gateway/protocol/requestIdentity.js';
 import {
-	planEdit,
-	planGeneration,
+	planImages,
 	planTaskQuery,
 	planUrl,
 	type RequestPlan,
@@ -30,7 +29,7 @@ const file = {
 
 describe('a generation', () => {
 	test('is synchronous unless asked otherwise', () => {
-		expect(planGeneration(request)).toEqual({
+		expect(planImages('generation', request)).toEqual({
 			call: 'sync',
 			method: 'POST',
 			path: '/v1/images/generations',
@@ -47,7 +46,7 @@ describe('a generation', () => {
 		['body', { query: {}, body: { ...request, async: true } }],
 		['path', { query: {}, body: request, path: '/v1/images/generations/async' }],
 	])('is asynchronous by %s, and by nothing else', (flag, expected) => {
-		const plan = planGeneration(request, flag);
+		const plan = planImages('generation', request, flag);
 		expect(plan).toMatchObject({ call: 'submit', paid: true, ...expected });
 		const traces = [
 			plan.query.async,
@@ -59,7 +58,7 @@ describe('a generation', () => {
 	});
 
 	test('has the fields of the node above those of the model, and extra fields above both', () => {
-		const { body } = planGeneration({
+		const { body } = planImages('generation', {
 			...request,
 			fields: { n: 2, response_format: 'url', background: undefined },
 			modelParameters: { size: '1:1', quality: 'high', n: 9, prompt: 'another' },
@@ -69,14 +68,18 @@ describe('a generation', () => {
 	});
 
 	test('stays asynchronous whatever the extra fields say', () => {
-		const { body } = planGeneration({ ...request, extraFields: { async: false } }, 'body');
+		const { body } = planImages(
+			'generation',
+			{ ...request, extraFields: { async: false } },
+			'body',
+		);
 		expect(body).toHaveProperty('async', true);
 	});
 });
 
 describe('an edit', () => {
 	test('is a form whose boundary is left to the transport', () => {
-		const plan = planEdit({ ...request, fields: { n: 2 }, files: [file] }, 'body');
+		const plan = planImages('edit', { ...request, fields: { n: 2 }, files: [file] }, 'body');
 		expect(plan).toMatchObject({ call: 'submit', path: '/v1/images/edits', paid: true });
 		expect(plan.headers).toEqual({ Accept: 'application/json' });
 		expect(plan.body).toBeUndefined();
@@ -92,7 +95,7 @@ describe('an edit', () => {
 	});
 
 	test('asked for by a header has no async field', () => {
-		const plan = planEdit({ ...request, files: [file] }, 'header');
+		const plan = planImages('edit', { ...request, files: [file] }, 'header');
 		expect(plan.call).toBe('submit');
 		expect(plan.form?.fields.map(([name]) => name)).toEqual(['model', 'prompt']);
 	});
@@ -100,9 +103,13 @@ describe('an edit', () => {
 
 describe('a paid request is found again', () => {
 	const generation = (extraFields: object) =>
-		planGeneration({ ...request, extraFields: { ...extraFields } });
+		planImages('generation', { ...request, extraFields: { ...extraFields } });
 	const edit = (extraFields: object, changes: Partial<typeof file> = {}) =>
-		planEdit({ ...request, extraFields: { ...extraFields }, files: [{ ...file, ...changes }] });
+		planImages('edit', {
+			...request,
+			extraFields: { ...extraFields },
+			files: [{ ...file, ...changes }],
+		});
 
 	const ordered = { a: 1, b: [{ c: 2, d: 3 }] };
 	test.each<[string, RequestPlan, RequestPlan, boolean]>([
@@ -112,7 +119,12 @@ describe('a paid request is found again', () => {
 		['the field of a file', edit({}), edit({}, { name: 'mask' }), false],
 		['a field of a form', edit({ a: 1 }), edit({ a: 2 }), false],
 		['the order of a list', generation({ a: [1, 2] }), generation({ a: [2, 1] }), false],
-		['the mode', planGeneration(request), planGeneration(request, 'query'), false],
+		[
+			'the mode',
+			planImages('generation', request),
+			planImages('generation', request, 'query'),
+			false,
+		],
 	])('with a change of %s', (_, one, other, isSame) => {
 		const [found, like] = [one, other].map((plan) => digestOfRequest(plan, 'account'));
 		expect(found === like).toBe(isSame);
@@ -158,7 +170,9 @@ describe('addresses', () => {
 		['openai/v1/?api-version=1&async=1#x', 'openai/v1/images/generations?api-version=1&async=true'],
 	])('of the gateway at /%s, the API is at /%s', (entered, path) => {
 		const home = readApiAddress(`https://g.example/${entered}`)!;
-		expect(planUrl(planGeneration(request, 'query'), home)).toBe(`https://g.example/${path}`);
+		expect(planUrl(planImages('generation', request, 'query'), home)).toBe(
+			`https://g.example/${path}`,
+		);
 	});
 
 	test('the address of a task keeps its own query, beside that of the gateway', () => {

@@ -1,5 +1,5 @@
 import {
-	forNextWait,
+	shiftedHistory,
 	noteNotFound,
 	noteNoImage,
 	submitTime,
@@ -27,18 +27,18 @@ test.each<[string, PollHistory, number]>([
 test('the next wait, on another clock, goes on where this one has stopped, if the task was seen', () => {
 	const task: PollHistory = { submittedAtMs: 0, seen: true, notFoundCount: 0 };
 	expect(noteNotFound(task, 100_000)).toBe(false);
-	const later: PollHistory = { submittedAtMs: 0, ...forNextWait(task, 900_000) };
+	const later: PollHistory = { submittedAtMs: 0, ...shiftedHistory(task, 900_000) };
 	expect(later).toMatchObject({ seen: true, notFoundCount: 1, notFoundSince: 1_000_000 });
 	const ends = [1_060_000, 1_120_000, 1_180_000].map((now) => noteNotFound(later, now));
 	expect(ends).toEqual([false, false, true]);
-	expect(forNextWait({ submittedAtMs: 0, notFoundCount: 3, notFoundSince: 5 }, 0)).toEqual({});
+	expect(shiftedHistory({ submittedAtMs: 0, notFoundCount: 3, notFoundSince: 5 }, 0)).toEqual({});
 });
 
 test('a completed task has five seconds from then to list its image, also over two waits', () => {
 	const task: PollHistory = {};
 	const ends = [100_000, 104_999, 105_000].map((now) => noteNoImage(task, now));
 	expect(ends).toEqual([false, false, true]);
-	const later = forNextWait({ seen: true, noImageSince: 0 }, 900_000);
+	const later = shiftedHistory({ seen: true, noImageSince: 0 }, 900_000);
 	expect(noteNoImage(later, 960_000)).toBe(true);
 });
 

@@ -1,13 +1,13 @@
 /** What a Stop must not take along: the beginning of a response that may have been charged. */
 import { PassThrough, type Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { accountOf } from '../../../gateway/protocol/account.js';
 import { Requests } from '../../../gateway/wire/inFlight.js';
 import { createSendOnce } from '../../../gateway/wire/sendOnce.js';
 
 describe('what has arrived of a response', () => {
-	const plan = planGeneration({ model: 'm', prompt: 'p' });
+	const plan = planImages('generation', { model: 'm', prompt: 'p' });
 
 	/** Sends a plan, to which a stream is the response. */
 	function answeredBy(body: Readable, requests: Requests) {

@@ -1,7 +1,7 @@
 /** The body of a message: its plan has the digests of its files, and the bytes come as it is sent. */
 import { planMessage } from '../../../gateway/messages/message.js';
 import { bytesBlock } from '../../../gateway/messages/messageFiles.js';
-import { jsonWithFilesInside } from '../../../gateway/wire/multipart.js';
+import { jsonWithFiles } from '../../../gateway/wire/multipart.js';
 
 let opened = 0;
 beforeEach(() => void (opened = 0));
@@ -30,7 +30,7 @@ const request = (data: string[]) => ({
 async function sent(extraFields?: object) {
 	const plan = planMessage({ ...request(files.map(({ digest }) => digest)), extraFields } as never, files); // prettier-ignore
 	expect([plan.inside, opened]).toEqual([files, 0]);
-	const { body, close } = await jsonWithFilesInside(plan.body!, plan.inside!);
+	const { body, close } = await jsonWithFiles(plan.body!, plan.inside!);
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of body.stream() as unknown as AsyncIterable<Uint8Array>) {
 		chunks.push(chunk);

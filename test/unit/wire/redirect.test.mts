@@ -1,15 +1,11 @@
-import {
-	planDownload,
-	planGeneration,
-	planTaskQuery,
-} from '../../../gateway/protocol/requestPlan.js';
+import { planDownload, planImages, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { redirectUrl } from '../../../gateway/wire/redirect.js';
 import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { response } from '../virtual-gateway.mjs';
 
 const HOME = 'https://gateway.example/api';
 const get = planTaskQuery('generation', 't1');
-const post = planGeneration({ model: 'm', prompt: 'p' });
+const post = planImages('generation', { model: 'm', prompt: 'p' });
 const asked = `${HOME}/v1/images/generations/t1`;
 
 const to = (location: string, httpCode = 307) =>

@@ -41,6 +41,8 @@ const NAMES: Record<Call, string> = {
 
 const NOTHING_SENT = " Nothing was sent, and you weren't charged for this request.";
 
+const NOT_CHARGED = "You weren't charged for this request.";
+
 const NOT_SENT = 'Nothing was sent: an earlier request got this response.';
 
 const HOW_TO_FIND_OUT =
@@ -191,7 +193,9 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 		message: filled(message) + afterColon(said),
 		description: [
 			...advice.map((one) => one.description),
-			...[filled(description), ...stored],
+			filled(description).trim(),
+			...stored,
+			...(plan.paid ? [NOT_CHARGED] : []),
 		].join(' '),
 		settings: [...new Set([...advised, ...usual])],
 	};
