@@ -24,6 +24,7 @@ import { readTaskState } from '../../../gateway/responses/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 import { Poller } from '../../../gateway/wait/poller.js';
 import type { OpenResult } from '../../../gateway/wait/pollTask.js';
+import { anyCharacter } from '../any-character.mjs';
 import { sendBy } from '../senders.mjs';
 import { FakeClock } from '../fake-clock.mjs';
 import { FAULTS } from '../virtual-gateway.mjs';
@@ -43,7 +44,7 @@ const PIECES = [
 
 /** Texts as a hostile gateway might send them. */
 const text = fc.oneof(
-	fc.string({ unit: 'binary', maxLength: 60 }),
+	fc.string({ unit: anyCharacter, maxLength: 60 }),
 	fc.string({ unit: 'grapheme', maxLength: 60 }),
 	fc.array(fc.constantFrom(...PIECES), { maxLength: 30 }).map((parts) => parts.join('')),
 	fc.constantFrom('completed', 'failed', ' Running ', 'success', '__proto__', 'constructor'),

@@ -241,9 +241,9 @@ test.each([...READERS, ...MADE])('64 kB of text: %s, %s', (_file, name, reader) 
 	const isFit = (shape: Shape) => !failureOf(() => act(shape, 'data:image/png;base64,a'));
 	const fit = (OTHERS[name] ?? SHAPES).filter(isFit);
 	expect(fit).not.toEqual([]);
-	for (const text of TEXTS) {
-		for (const shape of fit) expect(failureOf(() => act(shape, text))).toBeUndefined();
-	}
+	// `expect` for each of them would take more time than the readers.
+	const failures = TEXTS.flatMap((text) => fit.map((shape) => failureOf(() => act(shape, text))));
+	expect(failures.filter((failure) => failure !== undefined)).toEqual([]);
 });
 
 /** How many events a stream of bytes has, in chunks of this size. */
