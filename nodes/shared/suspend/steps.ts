@@ -182,8 +182,6 @@ function lastChecked(checks: engine.StoredExecution | undefined): StoredWaits | 
 interface CheckNotes {
 	/** The waits after the last check, as items. */
 	stored?: INodeExecutionData[];
-	/** Input items whose tasks the last check had no time to poll. */
-	unpolled?: number[];
 	/** Whether the user's execution has been suspended at an earlier check. */
 	sawParent?: boolean;
 }
@@ -214,9 +212,7 @@ async function nextRound(
 ): Promise<INodeExecutionData[][]> {
 	if (notes.stored !== undefined) {
 		if (await hasEnded(context, waits.plan, notes)) return [[], []];
-		const checked = await checkOnce(context, waits, notes.unpolled);
-		waits.entries = checked.entries;
-		notes.unpolled = checked.unpolled;
+		waits.entries = await checkOnce(context, waits);
 	}
 	const open = openItems(waits.entries);
 	if (open.length === 0) {
