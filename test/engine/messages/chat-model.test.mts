@@ -66,18 +66,6 @@ describe('one response', () => {
 		]);
 	});
 
-	test.each([
-		['two models', ['reason-small', 'reason-large'], 1],
-		['one model', ['reason-small', 'reason-small'], 0],
-	])('says that n8n evaluates the model for the first item only: %s', async (_, models, hints) => {
-		const input = models.map((model) => ({ json: { model } }));
-		const use: Use = async (supply) => await (await supply()).invoke(hello);
-		const result = await bench.run({ model: '={{ $json.model }}' }, use, {}, input);
-		const shown = result.hints('Model').map(({ message }) => message);
-		expect(shown).toEqual(Array(hints).fill(expect.stringContaining('for the first item only')));
-		expect(bodies().map(({ model }) => model)).toEqual(['reason-small']);
-	});
-
 	test('asks for what is set', async () => {
 		const options = {
 			display: 'omitted',
