@@ -12,7 +12,7 @@ import {
 import type { ServerResponse } from 'node:http';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
 import { opened } from '../opened.mjs';
-import { ask, ChatBench, collect, KEY, toolNamed, type Use } from './chat-bench.mjs';
+import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
 import { sendJson, serve } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
