@@ -2,7 +2,6 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import {
 	alsoNamed,
 	GatewayError,
-	type GoodResponse,
 	hasCode,
 	isInline,
 	isOutOfReach,
@@ -13,6 +12,7 @@ import {
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
 import { itemPerImage, resultItems, withOutputSettings } from '../images/imageItems';
+import { payForJob } from '../payments/payingNode';
 import type { PaidImages } from '../payments/payment';
 import { isFailed } from '../errors/nodeErrors';
 import { rowName } from '../errors/rowNames';
@@ -61,20 +61,13 @@ function showRequest(
 	return dryRunItem(order, { ...checked, violations }, outputSettings);
 }
 
-/** Pays for an item, unless an earlier try has. */
-async function payForItem(
-	{ run: { gateway }, checker, paymentLog }: Batch,
-	{ itemIndex, payment }: ImageJob,
-): Promise<PaidImages> {
-	if ('earlier' in payment) return paymentLog.journal.reuse(itemIndex, payment.earlier);
-	const { order } = payment;
-	const read = (response: GoodResponse): PaidImages | undefined => {
-		const receipt = gateway.readReceipt(order, response);
+async function payForItem({ run, checker, paymentLog }: Batch, job: ImageJob): Promise<PaidImages> {
+	const { source } = job;
+	return await payForJob(run, paymentLog, job, (response, order) => {
+		const receipt = run.gateway.readReceipt(order, response);
 		return receipt && { ...receipt, facts: order.facts };
-	};
-	const entry = { journal: paymentLog.journal, key: itemIndex };
-	return await gateway.payFor(order.plan, read, entry).catch(async (error: unknown) => {
-		throw await checker.explain(error, order.request);
+	}).catch(async (error: unknown) => {
+		throw 'order' in source ? await checker.explain(error, source.order.request) : error;
 	});
 }
 

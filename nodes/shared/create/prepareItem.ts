@@ -10,7 +10,8 @@ import { readOutputSettings, type OutputSettings } from '../images/imageItems';
 import { SEND_ANYWAY, type Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { Identity } from '../payments/identity';
-import type { PaidImages, Payment } from '../payments/payment';
+import type { PaidJob } from '../payments/payingNode';
+import type { PaidImages } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { RequestFacts } from '../errors/itemReport';
 import type { Run } from '../run/runContext';
@@ -62,11 +63,8 @@ interface OrderWithFacts extends Order {
 }
 
 /** Returns the images of an item. */
-export interface ImageJob {
+export interface ImageJob extends PaidJob<OrderWithFacts> {
 	kind: 'images';
-	/** What to pay for, or what an earlier try has paid for: then the request isn't even read. */
-	payment: { order: OrderWithFacts } | { earlier: Payment };
-	itemIndex: number;
 	mode: (typeof MODES)[number];
 	outputSettings: OutputSettings;
 	maxWaitMs: number;
@@ -102,7 +100,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
 	const earlier = identity && assignment.ownEarlier(identity);
-	if (earlier !== undefined) return { kind: 'images', ...settings, payment: { earlier } };
+	if (earlier !== undefined) return { kind: 'images', ...settings, source: { earlier } };
 	const request = await prepareRequest(batch, item, { mode: settings.mode, isDry });
 	const { checked, order } = request;
 	if (identity === undefined) {
@@ -110,7 +108,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 		return { kind: 'dryRun', checked, order, outputSettings: settings.outputSettings };
 	}
 	const facts = await expectPayment(batch, identity, request);
-	return { kind: 'images', ...settings, payment: { order: { ...order, facts } } };
+	return { kind: 'images', ...settings, source: { order: { ...order, facts } } };
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
