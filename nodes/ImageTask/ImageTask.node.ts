@@ -8,7 +8,7 @@ import {
 } from 'n8n-workflow';
 import { withoutUndefined } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
-import { laterBill, taskError, taskKey, type TaskState } from '../../gateway';
+import { laterBill, taskError, type TaskState } from '../../gateway';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadField, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
@@ -76,26 +76,15 @@ async function queryTasks(
 	const first = new ItemParameters(context, 0);
 	const run = await openRun(context, readLimits(first));
 	try {
-		/**
-		 * By task, its items that haven't got its state yet. It is queried once for all of them, and let
-		 * go after the last one: images may be in it.
-		 */
-		const queries = new Map<string, { itemsLeft: number; state?: Promise<TaskState> }>();
 		const items = await runItems(run, context.getInputData().length, {
 			itemReport: knownItems,
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, outputSettings } = readTask(item);
 				run.gateway.announce([task]);
-				const key = taskKey(task);
-				const query = queries.get(key) ?? { itemsLeft: 0 };
-				queries.set(key, query);
-				query.itemsLeft += 1;
 				return async () => {
-					const state = (query.state ??= run.gateway.getStatus(task));
-					query.itemsLeft -= 1;
-					if (query.itemsLeft === 0) query.state = undefined;
-					return [await stateItem(run, await state, facts, outputSettings)];
+					const state = await run.gateway.getStatus(task);
+					return [await stateItem(run, state, facts, outputSettings)];
 				};
 			},
 		});
