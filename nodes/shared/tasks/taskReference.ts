@@ -88,23 +88,8 @@ function adviceWithoutId(item: ItemParameters): string {
 	}
 	if (typeof note === 'string')
 		return 'Only a retry of the execution that has failed returns this result.';
-	if (chargeOfItem(item) !== 'maybe') return `${ADVICE} Nothing was sent.`;
-	return `${ADVICE} No task was checked, so it isn't known whether this item was charged.`;
+	return ADVICE;
 }
-
-/** Whether the request of an item was charged, as far as the item tells. */
-const chargeOfItem = (item: ItemParameters): Charged =>
-	namesNothing(item) ? 'no' : chargeOfInput(item.input?.json ?? {});
-
-/**
- * Whether an item certainly has no task: it is empty, as after a trigger, and its ID isn't looked for
- * elsewhere. A row without an ID may have lost it, or its request was sent before a crash.
- */
-const namesNothing = (item: ItemParameters): boolean =>
-	Object.keys(item.input?.json ?? {}).length === 0 &&
-	item.input?.binary === undefined &&
-	item.isOfItem('taskId') &&
-	orUndefined(() => item.optionalText('taskId', 'Task ID') ?? '') === '';
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
 export function factsOfInput(item: ItemParameters): RequestFacts {
@@ -142,7 +127,7 @@ function detailsOfInput(item: ItemParameters): ItemDetails {
 	const id = nonEmptyString(fields.taskId);
 	const taskId = orUndefined(() => readTaskId(item)) ?? id;
 	return {
-		charged: chargeOfItem(item),
+		charged: chargeOfInput(item.input?.json ?? {}),
 		taskId,
 		taskType: taskTypeIn(fields),
 		// The item may be that of another task than the one chosen.
