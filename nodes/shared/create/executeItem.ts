@@ -45,8 +45,8 @@ async function imagesOfItem(batch: Batch, job: ImageJob): Promise<INodeExecution
 	if (paid.kind === 'task' && paid.task.reason === undefined) {
 		const about = { ...facts, cost, costCurrency };
 		const submitted = taskItem({ task: paid.task, facts: about, outputSettings });
-		batch.progress?.add(submitted);
-		if (job.mode === 'submit') return [submitted];
+		batch.submittedTasks?.add(submitted);
+		if (batch.mode === 'submit') return [submitted];
 	}
 	return await collectImages(batch, paid, job);
 }
@@ -160,7 +160,7 @@ async function recheckImages(
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
 async function finishTask(
-	{ run, paymentLog, progress, waits }: Batch,
+	{ run, paymentLog, submittedTasks, waits }: Batch,
 	{ end, ...paid }: ResultOfKind<'task'>,
 	job: ImageJob,
 ): Promise<ResultOfKind<'images'> | undefined> {
@@ -170,7 +170,7 @@ async function finishTask(
 	if (end === 'lost') paymentLog.journal.update(itemIndex, paid);
 	const wait = waitOf(paid, task, job);
 	// One that has failed at once with a reason is an error at once.
-	if (progress !== undefined && task.reason === undefined) {
+	if (submittedTasks !== undefined && task.reason === undefined) {
 		waits[itemIndex] = wait;
 		return undefined;
 	}

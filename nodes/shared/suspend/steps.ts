@@ -7,7 +7,7 @@ import { isStopped } from '../run/runContext';
 import { checkOnce } from './checkOnce';
 import { inPlace, linked, unlinked } from './itemLinks';
 import * as engine from '../run/n8nEngine';
-import { reportProgress } from './progress';
+import { reportSubmitted } from './submittedTasks';
 import {
 	areOver,
 	fromItems,
@@ -26,7 +26,7 @@ const STEPS = {
 	supervise,
 	keep: keepResults,
 	check: pollStored,
-	progress: reportProgress,
+	progress: reportSubmitted,
 	result: results,
 	fail,
 };
