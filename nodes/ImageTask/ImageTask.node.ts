@@ -21,7 +21,8 @@ import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { withUniqueFileNames } from '../shared/run/summary';
-import { reportOfTasks, readTask, taskItem } from '../shared/tasks/taskReference';
+import { taskItem } from '../shared/tasks/taskItem';
+import { reportOfTasks, readTask } from '../shared/tasks/taskReference';
 import { finishedItems } from '../shared/tasks/waitForTasks';
 
 export class ImageTask implements INodeType {

@@ -15,7 +15,7 @@ import { logRun } from '../run/leaving';
 import { describeRun, finishRun, tellUser } from '../run/summary';
 import { openSubmittedTasks } from '../suspend/submittedTasks';
 import { readIsStored, suspend } from '../suspend/suspend';
-import { broughtPayment } from './broughtPayment';
+import { paymentOfInput } from './paymentOfInput';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';
 import { readRequestFacts } from './imageRequest';
@@ -36,7 +36,7 @@ export const createImages = async (
 		fields,
 		async (paymentLog) => await createRecorded(context, builder, paymentLog),
 		tolerant(context, readRequestFacts),
-		{ readBrought: (itemIndex) => broughtPayment(context, itemIndex, builder.taskType) },
+		{ readPaymentOfInput: (itemIndex) => paymentOfInput(context, itemIndex, builder.taskType) },
 	);
 
 async function createRecorded(

@@ -17,7 +17,7 @@ import type { PaidImages } from '../payments/payment';
 import { isFailed } from '../errors/nodeErrors';
 import { rowName } from '../errors/rowNames';
 import { costOf } from '../run/totals';
-import { taskItem } from '../tasks/taskReference';
+import { taskItem } from '../tasks/taskItem';
 import type { TaskWait } from '../tasks/waitEntries';
 import { dryRunItem } from './dryRun';
 import type { Batch, DryRunJob, ImageJob, Job } from './prepareItem';
@@ -29,7 +29,7 @@ type ResultOfKind<K extends PaidImages['kind']> = Extract<PaidImages, { kind: K 
 export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutionData[]> {
 	if (job.kind === 'dryRun') return [showRequest(batch, job)];
 	return await imagesOfItem(batch, job).catch((error: unknown) => {
-		throw batch.paymentLog.itemReport.isBrought(job.itemIndex) ? withWayOut(error) : error;
+		throw batch.paymentLog.itemReport.isOfInput(job.itemIndex) ? withWayOut(error) : error;
 	});
 }
 
@@ -75,12 +75,12 @@ function noteTask(
 	{ run, itemOfTask }: Batch,
 	itemIndex: number,
 	taskId: string,
-	{ brought }: PaidImages,
+	{ chargedByInput }: PaidImages,
 ): void {
 	const first = itemOfTask.get(taskId) ?? itemIndex;
 	itemOfTask.set(taskId, first);
 	// Several images of one task may have failed, and come back.
-	if (first === itemIndex || brought !== undefined) return;
+	if (first === itemIndex || chargedByInput !== undefined) return;
 	run.hints.add(
 		`The gateway gave items ${first + 1} and ${itemIndex + 1} the same task ID, ${quote(taskId)}. Check whether the images match their prompts.`,
 	);
@@ -148,7 +148,8 @@ async function recheckImages(
 	const { length } = paid.images;
 	// A gateway that forgets images one by one must not take along those that have come before, and a
 	// failed item is about one of them.
-	const isSame = paid.brought === undefined ? images.length >= length : images.length === length;
+	const isSame =
+		paid.chargedByInput === undefined ? images.length >= length : images.length === length;
 	return isSame ? { ...paid, images } : paid;
 }
 
@@ -194,7 +195,7 @@ async function finishTask(
 }
 
 const waitOf = (
-	{ facts: told, cost, costCurrency, brought: charged = 'yes' }: PaidImages,
+	{ facts: told, cost, costCurrency, chargedByInput: charged = 'yes' }: PaidImages,
 	task: Task,
 	{ outputSettings, maxWaitMs }: ImageJob,
 ): TaskWait => {

@@ -27,7 +27,7 @@ export interface PaymentSources {
 	/** Whether Retry On Fail sends again what has an unknown outcome: a message costs less than its absence. */
 	resendsUnknown?: boolean;
 	/** Reads the payment of a failed item that comes back as input; never throws. */
-	readBrought?: (itemIndex: number) => PaymentResult | undefined;
+	readPaymentOfInput?: (itemIndex: number) => PaymentResult | undefined;
 }
 
 /**
@@ -83,7 +83,7 @@ export class Assignment {
 	constructor(
 		protected readonly context: PaymentContext,
 		choices: unknown,
-		{ resendsUnknown = false, readBrought }: PaymentSources,
+		{ resendsUnknown = false, readPaymentOfInput }: PaymentSources,
 	) {
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context) };
@@ -98,7 +98,7 @@ export class Assignment {
 		this.earlier = new EarlierPayments(this.payments, executionId, resends);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
-		if (readBrought !== undefined) this.addBrought(readBrought);
+		if (readPaymentOfInput !== undefined) this.addPaymentsOfInput(readPaymentOfInput);
 	}
 
 	/** The number of input items. */
@@ -297,11 +297,13 @@ export class Assignment {
 	}
 
 	/** Records what input items bring with them like payments of an earlier try of this run. */
-	private addBrought(readBrought: NonNullable<PaymentSources['readBrought']>): void {
+	private addPaymentsOfInput(
+		readPaymentOfInput: NonNullable<PaymentSources['readPaymentOfInput']>,
+	): void {
 		const own = this.payments.filter((payment) => this.isOfThisRun(payment));
 		const known = new Set(own.map(({ itemIndex }) => itemIndex));
 		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) {
-			const result = known.has(itemIndex) ? undefined : readBrought(itemIndex);
+			const result = known.has(itemIndex) ? undefined : readPaymentOfInput(itemIndex);
 			if (result === undefined) continue;
 			this.payments.push({ ...this.placeOf(itemIndex), result });
 		}

@@ -35,7 +35,7 @@ interface AboutRequest extends Bill {
 	/** The number of the request. */
 	requestId?: string;
 	/** What the input item says of the charge, where that has brought the payment. */
-	brought?: Charged;
+	chargedByInput?: Charged;
 }
 
 export type ImagesReceipt = Extract<Receipt, { kind: 'images' }>;
@@ -118,7 +118,9 @@ export const endOf = (result: PaymentResult): TaskResult['end'] =>
 
 /** Whether a payment was charged: a failed task may have been paid back. */
 export const chargeOf = (result: PaymentResult): Charged =>
-	result.kind === 'unknown' || endOf(result) === 'failed' ? 'maybe' : (result.brought ?? 'yes');
+	result.kind === 'unknown' || endOf(result) === 'failed'
+		? 'maybe'
+		: (result.chargedByInput ?? 'yes');
 
 /** Whether a payment came to its end without a result: the same key would bring the same again. */
 export const hasEnded = (result: PaymentResult): boolean =>

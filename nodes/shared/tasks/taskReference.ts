@@ -1,22 +1,15 @@
-import { type IDataObject, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import {
 	type Bill,
 	type Charged,
 	pathPart,
 	readCharged,
-	statusGroup,
 	type Task,
 	TASK_TYPES,
 } from '../../../gateway';
 import { sourcesIn } from '../../../util/httpAddresses';
-import {
-	finiteNumber,
-	isJsonObject,
-	nonEmptyString,
-	withoutUndefined,
-	type JsonObject,
-} from '../../../util/json';
-import { readOutputSettings, type OutputSettings } from '../images/imageItems';
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
+import { readOutputSettings } from '../images/imageItems';
 import { orUndefined, tolerant } from '../parameters/orUndefined';
 import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
 import { shownParameters } from '../parameters/requestFields';
@@ -27,6 +20,7 @@ import {
 	type ItemReport,
 	type RequestFacts,
 } from '../errors/itemReport';
+import type { TaskOfItem } from './taskItem';
 
 /**
  * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in
@@ -160,13 +154,6 @@ export function reportOfTasks(context: IExecuteFunctions): ItemReport {
 	return { count: input.length, isPaying: false, chargeOf, itemDetails };
 }
 
-/** A task of an input item. */
-export interface TaskOfItem {
-	task: Task;
-	facts: RequestFacts;
-	outputSettings: OutputSettings;
-}
-
 /**
  * Reads the task of an item, from its parameters and its JSON. @throws NodeOperationError,
  * GatewayError
@@ -207,17 +194,4 @@ const MAYBE_WEB = /^\s*(?:(?:https?|data):|(?![a-z][\w+.-]{0,100}:))/i;
 function amount(value: unknown): number | undefined {
 	const number = finiteNumber(value);
 	return number !== undefined && number >= 0 ? number : undefined;
-}
-
-/** The output item of an unfinished task, from which Image Wait and Image Task can continue. */
-export function taskItem({
-	task: { taskId, taskType, statusUrl, status, submittedAt, mentioned = [] },
-	facts,
-	outputSettings: { itemIndex, inputFields },
-}: TaskOfItem): INodeExecutionData {
-	const group = status === undefined ? undefined : statusGroup(status);
-	const alsoNamed = mentioned.length === 0 ? undefined : [...mentioned];
-	const own = { taskId, taskType, statusUrl, status, statusGroup: group, submittedAt, alsoNamed };
-	const json = withoutUndefined({ ...own, ...facts }) as IDataObject;
-	return { json: { ...inputFields, ...json }, pairedItem: { item: itemIndex } };
 }

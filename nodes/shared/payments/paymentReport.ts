@@ -20,7 +20,7 @@ import {
 import type { PaymentJournal } from './paymentJournal';
 
 /** What errors and failed items tell of payments. */
-export class PaidItems implements ItemReport {
+export class PaymentReport implements ItemReport {
 	readonly isPaying = true;
 
 	/** Those that have failed, and whose recorded images are returned in place of the error. */
@@ -42,8 +42,8 @@ export class PaidItems implements ItemReport {
 		this.assignment.owned.get(itemIndex)?.result.facts?.estimatedCost ?? 0;
 
 	/** Whether an item has brought its payment. */
-	isBrought(itemIndex: number): boolean {
-		return this.assignment.owned.get(itemIndex)?.result.brought !== undefined;
+	isOfInput(itemIndex: number): boolean {
+		return this.assignment.owned.get(itemIndex)?.result.chargedByInput !== undefined;
 	}
 
 	chargeOf(itemIndex: number): Charged {
