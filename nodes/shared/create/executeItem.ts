@@ -22,7 +22,7 @@ import type { TaskWait } from '../tasks/waitEntries';
 import { dryRunItem } from './dryRun';
 import type { Batch, DryRunJob, ImageJob, Job } from './prepareItem';
 
-/** What was paid for, where it is known how it is there. */
+/** A payment of one kind: images, a task, or stored items. */
 type ResultOfKind<K extends PaidImages['kind']> = Extract<PaidImages, { kind: K }>;
 
 /** Does the job of an item. @returns its output items */
@@ -39,7 +39,7 @@ async function imagesOfItem(batch: Batch, job: ImageJob): Promise<INodeExecution
 	// Those of the payment: this try's request may differ.
 	const { facts = {}, task, cost, costCurrency } = paid;
 	if (task !== undefined) noteTask(batch, job.itemIndex, task.taskId, paid);
-	if (paid.kind === 'items')
+	if (paid.kind === 'storedItems')
 		return withOutputSettings(batch.run, paid.items, facts, outputSettings);
 	// A task that has failed at once with a reason is an error in every mode: Image Wait couldn't name it.
 	if (paid.kind === 'task' && paid.task.reason === undefined) {
@@ -126,13 +126,14 @@ async function collectImages(
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...outputSettings, fileName: '' });
 	if (!items.some(isFailed))
-		paymentLog.journal.update(itemIndex, { ...recorded, kind: 'items', items });
+		paymentLog.journal.update(itemIndex, { ...recorded, kind: 'storedItems', items });
 	return withOutputSettings(run, items, facts, outputSettings);
 }
 
 /**
  * What was paid for, with the images under their current addresses: one that an earlier try
- * recorded may have expired, so its task is polled for new ones.
+ * recorded may have expired, so its task is polled for new ones. What this try has paid for is
+ * returned as it is.
  */
 async function recheckImages(
 	{ run, paymentLog }: Batch,

@@ -49,7 +49,7 @@ export class PaymentReport implements ItemReport {
 	chargeOf(itemIndex: number): Charged {
 		const payments = this.assignment.paymentsOf(itemIndex);
 		// A record that can't be read may contain any request.
-		const unreadable = this.assignment.unknown === undefined ? [] : (['maybe'] as const);
+		const unreadable = this.assignment.unreadableRecord === undefined ? [] : (['maybe'] as const);
 		return mostCharged([...payments.map(({ result }) => chargeOf(result)), ...unreadable]);
 	}
 

@@ -6,7 +6,7 @@ import { detailsOf } from '../errors/itemReport';
 import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from '../errors/nodeErrors';
 import { describeReasons } from '../errors/failureReasons';
-import { leaving, withFileNames } from './leaving';
+import { leaving, logPrefix, withFileNames } from './leaving';
 import { canWaitForSubExecution } from './n8nEngine';
 import { addHints, isTool } from './runContext';
 import { totalsOf } from './totals';
@@ -72,8 +72,7 @@ export function tellUser(
 		addHints(context, [message], type);
 		return;
 	}
-	const { name } = context.getNode();
-	const line = oneLine(`Media Gateway, "${name}": ${leaving(context, message)}`);
+	const line = oneLine(`${logPrefix(context)}: ${leaving(context, message)}`);
 	context.logger?.[type === 'info' ? 'info' : 'warn'](line);
 }
 
