@@ -153,16 +153,12 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 const some = (count: number, noun: string, what = ''): string =>
 	count > 0 ? counted(count, noun) + what : '';
 
-/** More currencies than any gateway bills in. */
-const MOST_CURRENCIES = 5;
-
 /** Bills as the part of a sentence. @param currency of those that name none, if it is known */
 export const describeBills = (bills: Bill[], currency?: string): string =>
 	bills
 		.flatMap(({ cost, costCurrency = currency }) =>
 			cost === undefined ? [] : inItsUnit(cost, costCurrency),
 		)
-		.slice(0, MOST_CURRENCIES)
 		.join(' and ');
 
 /** What a cost leaves out, at the end of it. */

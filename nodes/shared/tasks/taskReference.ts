@@ -106,11 +106,8 @@ export function factsOfInput(item: ItemParameters): RequestFacts {
 function billOfInput({ cost, costCurrency, submittedAt, charged }: IDataObject): Bill {
 	const billed = submittedAt === undefined && charged === undefined ? undefined : amount(cost);
 	if (billed === undefined) return {};
-	return { cost: billed, costCurrency: nonEmptyString(costCurrency)?.slice(0, LONGEST_CURRENCY) };
+	return { cost: billed, costCurrency: nonEmptyString(costCurrency) };
 }
-
-/** In characters. */
-const LONGEST_CURRENCY = 20;
 
 /**
  * What is known of an item of Image Wait or Image Task before its task is polled: also where its
