@@ -1,5 +1,4 @@
 /* The door of the messages: what code outside of gateway/ may use of them. */
-export { isThinking } from './blockKinds';
 export { type ChatPart, toConversation } from './chat';
 export { type ChatResponse } from './chatResponse';
 export { jsonInText, readJsonOf } from './jsonResponse';

@@ -7,7 +7,6 @@ import {
 import { type Bill, type PaidPlan, readBilling } from '../../gateway';
 import {
 	hintsOf,
-	isThinking,
 	namesLeftOutFiles,
 	planMessage,
 	promptOf,
@@ -49,7 +48,8 @@ const HIDDEN =
 function hidesThinking({ plan: { body = {} } }: MessageOrder, message: JsonObject): boolean {
 	const { display } = isJsonObject(body.thinking) ? body.thinking : {};
 	const { thinking, content = [] } = readMessage(message) ?? {};
-	return display === undefined && thinking === '' && content.some(isThinking);
+	const hasThought = content.some((block) => isJsonObject(block) && block.type === 'thinking');
+	return display === undefined && thinking === '' && hasThought;
 }
 
 /** The messages of a run. */
