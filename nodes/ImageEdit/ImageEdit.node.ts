@@ -81,5 +81,5 @@ const builder: RequestBuilder = {
 		const request = readRequest(item, 'edit', 'Enter instructions for editing the image.');
 		return { ...request, imageCount: countImages(item) };
 	},
-	load: async (request, item, run) => ({ ...request, files: await readFiles(item, run, request) }),
+	load: async (request, item, run) => ({ ...request, files: await readFiles(item, run) }),
 };

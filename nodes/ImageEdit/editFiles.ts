@@ -1,4 +1,4 @@
-import { type FormFile, IMAGE_FIELD, type ImageRequest } from '../../gateway';
+import { type FormFile, IMAGE_FIELD } from '../../gateway';
 import { isJsonObject, nonEmptyString } from '../../util/json';
 import {
 	fileFrom,
@@ -19,24 +19,10 @@ import type { Run } from '../shared/run/runContext';
  * @throws NodeOperationError if one is missing, empty or not an image; GatewayError if a download
  *   fails
  */
-export async function readFiles(
-	item: ItemParameters,
-	run: Run,
-	request: ImageRequest,
-): Promise<FormFile[]> {
+export async function readFiles(item: ItemParameters, run: Run): Promise<FormFile[]> {
 	const additional = readAdditionalFiles(item);
-	const hasMask = item.options.has('mask');
-	const parts = additional.map((file) => file.part);
-	const { imageFieldName, imageApi } = run.gateway.account;
-	const ofImage = new Set([IMAGE_FIELD, 'image[]', imageFieldName]);
-	refuseSameNames(item, request, [...ofImage], hasMask ? ['mask', ...parts] : parts);
-	const [sources, maskRefs] = [readSources(item), hasMask ? readMask(item) : []];
-	if (imageApi === 'openRouter' && sources.length > MOST_REFERENCES) {
-		throw item.refusal(
-			`'Images' names ${sources.length} images, and a request takes at most ${MOST_REFERENCES}`,
-			'Name fewer images.',
-		);
-	}
+	const sources = readSources(item);
+	const maskRefs = item.options.has('mask') ? readMask(item) : [];
 	const imageField = { part: IMAGE_FIELD, label: IMAGES.label, orOnly: true };
 	const images = await openImages(item, run, sources, imageField);
 	const masks = await openImages(item, run, maskRefs, { part: 'mask', label: MASK.label });
@@ -77,9 +63,6 @@ const noFileIds = (item: ItemParameters, id: string): Error =>
 		"Enter the name of a binary field. If it is the ID of a file at the gateway, set 'Image API' under 'Gateway Settings' of the credential to 'OpenAI, Edits as JSON with a List of Images'.",
 	);
 
-/** The most images of a request in OpenRouter's Image API (docs/protocol.md). */
-const MOST_REFERENCES = 16;
-
 /** A file that is named by its address or ID. */
 const withoutBytes = (name: string, digest: string): FormFile => ({
 	name,
@@ -91,36 +74,6 @@ const withoutBytes = (name: string, digest: string): FormFile => ({
 		yield new Uint8Array();
 	},
 });
-
-/**
- * Refuses two form fields with the same name, of which a gateway reads only one: a parameter called
- * like the image, a second mask, or an additional file called like a parameter or the image.
- *
- * @param ofImage the names that are kept for the image
- * @param files the names of the mask and the additional files
- * @throws NodeOperationError that names the field
- */
-function refuseSameNames(
-	item: ItemParameters,
-	request: ImageRequest,
-	ofImage: string[],
-	files: string[],
-): void {
-	const { fields, modelParameters, extraFields } = request;
-	// An option that isn't set has its name reserved all the same.
-	const texts = { ...modelParameters, ...fields, ...extraFields };
-	const names = [...ofImage, ...files];
-	const twice = names.find((name, index) => {
-		const isText = ['model', 'prompt', 'async'].includes(name) || Object.hasOwn(texts, name);
-		const isOne = [...ofImage, 'mask'].includes(name);
-		return isText || (isOne && names.indexOf(name) < index);
-	});
-	if (twice === undefined) return;
-	throw item.refusal(
-		`Two fields of the request have the name '${twice}'`,
-		"Set the mask in one place, and give a parameter or a file under 'Additional Files' a name of its own. Several images to edit belong in 'Images', separated by commas.",
-	);
-}
 
 const IMAGES: ImageField = { label: 'Images', takes: 'all' };
 

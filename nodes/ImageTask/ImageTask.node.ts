@@ -8,7 +8,7 @@ import {
 } from 'n8n-workflow';
 import { withoutUndefined } from '../../util/json';
 import { withoutInlineImages } from '../../util/inlineImages';
-import { laterBill, taskError, taskKey, type TaskState } from '../../gateway';
+import { laterBill, taskError, type TaskState } from '../../gateway';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadField, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
@@ -21,7 +21,8 @@ import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { withUniqueFileNames } from '../shared/run/summary';
-import { reportOfTasks, readTask, taskItem } from '../shared/tasks/taskReference';
+import { taskItem } from '../shared/tasks/taskItem';
+import { reportOfTasks, readTask } from '../shared/tasks/taskReference';
 import { finishedItems } from '../shared/tasks/waitForTasks';
 
 export class ImageTask implements INodeType {
@@ -76,26 +77,15 @@ async function queryTasks(
 	const first = new ItemParameters(context, 0);
 	const run = await openRun(context, readLimits(first));
 	try {
-		/**
-		 * By task, its items that haven't got its state yet. It is queried once for all of them, and let
-		 * go after the last one: images may be in it.
-		 */
-		const queries = new Map<string, { itemsLeft: number; state?: Promise<TaskState> }>();
 		const items = await runItems(run, context.getInputData().length, {
 			itemReport: knownItems,
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, outputSettings } = readTask(item);
 				run.gateway.announce([task]);
-				const key = taskKey(task);
-				const query = queries.get(key) ?? { itemsLeft: 0 };
-				queries.set(key, query);
-				query.itemsLeft += 1;
 				return async () => {
-					const state = (query.state ??= run.gateway.getStatus(task));
-					query.itemsLeft -= 1;
-					if (query.itemsLeft === 0) query.state = undefined;
-					return [await stateItem(run, await state, facts, outputSettings)];
+					const state = await run.gateway.getStatus(task);
+					return [await stateItem(run, state, facts, outputSettings)];
 				};
 			},
 		});

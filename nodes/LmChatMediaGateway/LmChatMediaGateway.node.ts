@@ -26,7 +26,6 @@ import { withPlaces } from '../shared/errors/settingPlaces';
 import { optionsField } from '../shared/fields/optionFields';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { searchModelsFor } from '../shared/models/modelChoice';
-import { orUndefined } from '../shared/parameters/orUndefined';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -85,7 +84,6 @@ export class LmChatMediaGateway implements INodeType {
 			if (!run.hints.has(hint)) addHints(context, [hint]);
 			run.hints.add(hint);
 		};
-		if (hasOtherModels(context)) addHint(ONE_MODEL);
 		const turns = storedTurns(context);
 		const messenger = new Messenger(run.gateway, turns, (hint) => addHint(withPlaces(hint)));
 		const { getParametersJsonSchema: schemaOf } = sdk;
@@ -130,22 +128,6 @@ function readSettings(item: ItemParameters): MessageSettings {
 	if (error !== undefined) throw Object.assign(error, { functionality: 'configuration-node' });
 	const fields = Object.hasOwn(given, 'stream') ? { ...given, stream: false } : given;
 	return { ...readMessageSettings(item, fields), extraFields: withoutFields(fields, ['model']) };
-}
-
-const ONE_MODEL =
-	"'Model' gives other names for other items, but n8n evaluates it for the first item only: all messages went to that model. To use several, put the agent or chain into a 'Loop Over Items' with one item at a time, or use the Message node.";
-
-/** The number of items whose model is looked at. */
-const MOST_LOOKED_AT = 50;
-
-/** Whether an expression names another model for another item. */
-function hasOtherModels(context: IExecuteFunctions): boolean {
-	const modelOf = (_: unknown, itemIndex: number): string | undefined =>
-		orUndefined(() =>
-			new ItemParameters(context, itemIndex).optionalText('model', 'Model')?.trim(),
-		);
-	const models = Array.from({ length: MOST_LOOKED_AT }, modelOf);
-	return new Set(models.filter((model) => model !== undefined)).size > 1;
 }
 
 /**

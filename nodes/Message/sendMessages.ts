@@ -4,7 +4,7 @@ import {
 	type INodeExecutionData,
 	deepCopy,
 } from 'n8n-workflow';
-import { type Bill, type GoodResponse, laterBill, type PaidPlan, readBilling } from '../../gateway';
+import { type Bill, type PaidPlan, readBilling } from '../../gateway';
 import {
 	hintsOf,
 	namesLeftOutFiles,
@@ -19,7 +19,8 @@ import { readRequestFacts } from '../shared/create/imageRequest';
 import { orUndefined } from '../shared/parameters/orUndefined';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
-import { describeSentAgain, type PaidMessage, type Payment } from '../shared/payments/payment';
+import { type PaidJob, payForJob } from '../shared/payments/payingNode';
+import { billOf, describeSentAgain, type PaidMessage } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/errors/nodeErrors';
@@ -48,7 +49,7 @@ function hidesThinking({ plan: { body = {} } }: MessageOrder, message: JsonObjec
 	const { display } = isJsonObject(body.thinking) ? body.thinking : {};
 	const { thinking, content = [] } = readMessage(message) ?? {};
 	const hasThought = content.some((block) => isJsonObject(block) && block.type === 'thinking');
-	return display === undefined && hasThought && thinking === '';
+	return display === undefined && thinking === '' && hasThought;
 }
 
 /** The messages of a run. */
@@ -60,10 +61,8 @@ interface MessageBatch {
 }
 
 /** What an item does once all items are prepared. */
-interface MessageJob {
-	itemIndex: number;
-	outputSettings: MessageTarget;
-	payment: { order: MessageOrder } | { earlier: Payment };
+interface MessageJob extends PaidJob<MessageOrder> {
+	target: MessageTarget;
 }
 
 /** What to send, and what its payment is recorded with. */
@@ -139,9 +138,9 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const { itemIndex } = item;
 	const { assignment } = paymentLog;
 	const identity = await assignment.identify(itemIndex, gateway.account.id, gateway.digest);
-	const outputSettings = readMessageTarget(item);
+	const target = readMessageTarget(item);
 	const earlier = assignment.ownEarlier(identity);
-	if (earlier !== undefined) return { itemIndex, outputSettings, payment: { earlier } };
+	if (earlier !== undefined) return { itemIndex, target, source: { earlier } };
 	const draft = readMessageDraft(item);
 	const facts = { model: draft.settings.model, prompt: promptIn(draft) };
 	assignment.facts.set(itemIndex, facts);
@@ -161,38 +160,28 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	identity.requestDigest = await gateway.requestDigest(plan);
 	const fileOf = new Map(files.map(({ block, file }) => [block, file] as const));
 	const turns = withoutFiles(request.messages, fileOf);
-	return { itemIndex, outputSettings, payment: { order: { plan, turns, facts } } };
+	return { itemIndex, target, source: { order: { plan, turns, facts } } };
 }
 
 /** Does the job of an item. @returns its output item */
-async function executeMessage(batch: MessageBatch, job: MessageJob): Promise<INodeExecutionData[]> {
-	const { run } = batch;
-	const { itemIndex, outputSettings, payment } = job;
-	const paid = await payForMessage(batch, job);
+async function executeMessage(
+	{ run, paymentLog, bills }: MessageBatch,
+	job: MessageJob,
+): Promise<INodeExecutionData[]> {
+	const { itemIndex, target, source } = job;
+	const paid = await payForJob(run, paymentLog, job, (response, { turns, facts }) => {
+		const message = response.json;
+		if (readMessage(message) === undefined) return undefined;
+		const bill = readBilling(response);
+		bills.push(bill);
+		return { kind: 'message', facts, message, turns, ...bill };
+	});
 	// Those of the payment: the conversation of this try may differ.
 	const { message, turns } = paid;
 	const hint = responseHint(message);
 	if (hint !== undefined) run.hints.add(withPlaces(hint));
-	if ('order' in payment && hidesThinking(payment.order, message)) run.hints.add(HIDDEN);
-	const about = { forTool: run.isTool, bill: laterBill(paid, {}) };
-	const json = messageOutput(message, turns, outputSettings, about);
+	if ('order' in source && hidesThinking(source.order, message)) run.hints.add(HIDDEN);
+	const json = messageOutput(message, turns, target, { forTool: run.isTool, bill: billOf(paid) });
 	// A copy, because the turns belong to the input and the response to the record of payments.
 	return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
-}
-
-/** Pays for the message of an item, unless an earlier try has. */
-async function payForMessage(
-	{ run, paymentLog, bills }: MessageBatch,
-	{ itemIndex, payment }: MessageJob,
-): Promise<PaidMessage> {
-	if ('earlier' in payment) return paymentLog.journal.reuse(itemIndex, payment.earlier);
-	const { plan, turns, facts } = payment.order;
-	const read = (response: GoodResponse): PaidMessage | undefined => {
-		const { json } = response;
-		if (readMessage(json) === undefined) return undefined;
-		const billing = readBilling(response);
-		bills.push(billing);
-		return { kind: 'message', facts, message: json, turns, ...billing };
-	};
-	return await run.gateway.payFor(plan, read, { journal: paymentLog.journal, key: itemIndex });
 }

@@ -13,9 +13,9 @@ import { failedItems, isFailed } from '../errors/nodeErrors';
 import { addHints, currencyOf, openRun } from '../run/runContext';
 import { logRun } from '../run/leaving';
 import { describeRun, finishRun, tellUser } from '../run/summary';
-import { openProgress } from '../suspend/progress';
+import { openSubmittedTasks } from '../suspend/submittedTasks';
 import { readIsStored, suspend } from '../suspend/suspend';
-import { broughtPayment } from './broughtPayment';
+import { paymentOfInput } from './paymentOfInput';
 import { Budget } from './budget';
 import { executeItem } from './executeItem';
 import { readRequestFacts } from './imageRequest';
@@ -36,7 +36,7 @@ export const createImages = async (
 		fields,
 		async (paymentLog) => await createRecorded(context, builder, paymentLog),
 		tolerant(context, readRequestFacts),
-		{ readBrought: (itemIndex) => broughtPayment(context, itemIndex, builder.taskType) },
+		{ readPaymentOfInput: (itemIndex) => paymentOfInput(context, itemIndex, builder.taskType) },
 	);
 
 async function createRecorded(
@@ -47,7 +47,7 @@ async function createRecorded(
 	const first = new ItemParameters(context, 0);
 	const addSummary = readAddSummary(first);
 	const batch = await openBatch(context, builder, paymentLog);
-	const { run, budget, progress } = batch;
+	const { run, budget, submittedTasks } = batch;
 	let isReturned = false;
 	try {
 		const done = await runItems(run, context.getInputData().length, {
@@ -67,7 +67,7 @@ async function createRecorded(
 			budget.close(paymentLog.itemReport.estimateOf);
 		}
 		run.gateway.end();
-		await progress?.close(isReturned);
+		await submittedTasks?.close(isReturned);
 	}
 }
 
@@ -81,9 +81,8 @@ async function outputOf(
 	done: INodeExecutionData[][],
 	addSummary: boolean,
 ): Promise<INodeExecutionData[][]> {
-	const { run, budget, paymentLog, waits, progress } = batch;
-	const mode = new ItemParameters(context, 0).choice('mode', 'Mode', MODES);
-	const isInMemory = mode === 'wait' && progress === undefined;
+	const { run, budget, paymentLog, waits, mode, submittedTasks } = batch;
+	const isInMemory = mode === 'wait' && submittedTasks === undefined;
 	const isStored = waits.some((wait) => wait !== undefined);
 	const items = withInputFieldsOfFailed(context, done);
 	addHints(context, run.hints);
@@ -139,9 +138,10 @@ async function openBatch(
 ): Promise<Batch> {
 	const first = new ItemParameters(context, 0);
 	const { options } = first;
+	const mode = first.choice('mode', 'Mode', MODES);
 	// Only tasks are waited for.
-	const mayHaveTasks = first.choice('mode', 'Mode', MODES) !== 'sync';
-	const progress = mayHaveTasks && readIsStored(context, first) ? openProgress(context) : undefined;
+	const isStored = mode !== 'sync' && readIsStored(context, first);
+	const submittedTasks = isStored ? openSubmittedTasks(context) : undefined;
 	const budget = new Budget(context, readBudget(options));
 	const run = await openRun(context, readLimits(first), {
 		pollIntervalMs: options.milliseconds('pollInterval'),
@@ -152,7 +152,8 @@ async function openBatch(
 		budget,
 		checker: new Checker(run, builder.taskType, budget.isSet),
 		paymentLog,
-		progress,
+		mode,
+		submittedTasks,
 		itemOfTask: new Map(),
 		waits: [],
 	};

@@ -2,7 +2,6 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import {
 	alsoNamed,
 	GatewayError,
-	type GoodResponse,
 	hasCode,
 	isInline,
 	isOutOfReach,
@@ -14,23 +13,24 @@ import {
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
 import { itemPerImage, resultItems, withOutputSettings } from '../images/imageItems';
+import { payForJob } from '../payments/payingNode';
 import type { PaidImages } from '../payments/payment';
 import { isFailed } from '../errors/nodeErrors';
 import { rowName } from '../errors/rowNames';
 import { costOf } from '../run/totals';
-import { taskItem } from '../tasks/taskReference';
+import { taskItem } from '../tasks/taskItem';
 import type { TaskWait } from '../tasks/waitEntries';
 import { dryRunItem } from './dryRun';
 import type { Batch, DryRunJob, ImageJob, Job } from './prepareItem';
 
-/** What was paid for, where it is known how it is there. */
+/** A payment of one kind: images, a task, or stored items. */
 type ResultOfKind<K extends PaidImages['kind']> = Extract<PaidImages, { kind: K }>;
 
 /** Does the job of an item. @returns its output items */
 export async function executeItem(batch: Batch, job: Job): Promise<INodeExecutionData[]> {
 	if (job.kind === 'dryRun') return [showRequest(batch, job)];
 	return await imagesOfItem(batch, job).catch((error: unknown) => {
-		throw batch.paymentLog.itemReport.isBrought(job.itemIndex) ? withWayOut(error) : error;
+		throw batch.paymentLog.itemReport.isOfInput(job.itemIndex) ? withWayOut(error) : error;
 	});
 }
 
@@ -40,14 +40,14 @@ async function imagesOfItem(batch: Batch, job: ImageJob): Promise<INodeExecution
 	// Those of the payment: this try's request may differ.
 	const { facts = {}, task, cost, costCurrency } = paid;
 	if (task !== undefined) noteTask(batch, job.itemIndex, task.taskId, paid);
-	if (paid.kind === 'items')
+	if (paid.kind === 'storedItems')
 		return withOutputSettings(batch.run, paid.items, facts, outputSettings);
 	// A task that has failed at once with a reason is an error in every mode: Image Wait couldn't name it.
 	if (paid.kind === 'task' && paid.task.reason === undefined) {
 		const about = { ...facts, cost, costCurrency };
 		const submitted = taskItem({ task: paid.task, facts: about, outputSettings });
-		batch.progress?.add(submitted);
-		if (job.mode === 'submit') return [submitted];
+		batch.submittedTasks?.add(submitted);
+		if (batch.mode === 'submit') return [submitted];
 	}
 	return await collectImages(batch, paid, job);
 }
@@ -62,20 +62,13 @@ function showRequest(
 	return dryRunItem(order, { ...checked, violations }, outputSettings);
 }
 
-/** Pays for an item, unless an earlier try has. */
-async function payForItem(
-	{ run: { gateway }, checker, paymentLog }: Batch,
-	{ itemIndex, payment }: ImageJob,
-): Promise<PaidImages> {
-	if ('earlier' in payment) return paymentLog.journal.reuse(itemIndex, payment.earlier);
-	const { order } = payment;
-	const read = (response: GoodResponse): PaidImages | undefined => {
-		const receipt = gateway.readReceipt(order, response);
+async function payForItem({ run, checker, paymentLog }: Batch, job: ImageJob): Promise<PaidImages> {
+	const { source } = job;
+	return await payForJob(run, paymentLog, job, (response, order) => {
+		const receipt = run.gateway.readReceipt(order, response);
 		return receipt && { ...receipt, facts: order.facts };
-	};
-	const entry = { journal: paymentLog.journal, key: itemIndex };
-	return await gateway.payFor(order.plan, read, entry).catch(async (error: unknown) => {
-		throw await checker.explain(error, order.request);
+	}).catch(async (error: unknown) => {
+		throw 'order' in source ? await checker.explain(error, source.order.request) : error;
 	});
 }
 
@@ -83,12 +76,12 @@ function noteTask(
 	{ run, itemOfTask }: Batch,
 	itemIndex: number,
 	taskId: string,
-	{ brought }: PaidImages,
+	{ chargedByInput }: PaidImages,
 ): void {
 	const first = itemOfTask.get(taskId) ?? itemIndex;
 	itemOfTask.set(taskId, first);
 	// Several images of one task may have failed, and come back.
-	if (first === itemIndex || brought !== undefined) return;
+	if (first === itemIndex || chargedByInput !== undefined) return;
 	run.hints.add(
 		`The gateway gave items ${first + 1} and ${itemIndex + 1} the same task ID, ${quote(taskId)}. Check whether the images match their prompts.`,
 	);
@@ -135,13 +128,14 @@ async function collectImages(
 	// Recorded without the settings of this try: a later one may have other input fields and names.
 	const items = await itemPerImage(run, images, shown, { ...outputSettings, fileName: '' });
 	if (!items.some(isFailed))
-		paymentLog.journal.update(itemIndex, { ...recorded, kind: 'items', items });
+		paymentLog.journal.update(itemIndex, { ...recorded, kind: 'storedItems', items });
 	return withOutputSettings(run, items, facts, outputSettings);
 }
 
 /**
  * What was paid for, with the images under their current addresses: one that an earlier try
- * recorded may have expired, so its task is polled for new ones.
+ * recorded may have expired, so its task is polled for new ones. What this try has paid for is
+ * returned as it is.
  */
 async function recheckImages(
 	{ run, paymentLog }: Batch,
@@ -157,7 +151,8 @@ async function recheckImages(
 	const { length } = paid.images;
 	// A gateway that forgets images one by one must not take along those that have come before, and a
 	// failed item is about one of them.
-	const isSame = paid.brought === undefined ? images.length >= length : images.length === length;
+	const isSame =
+		paid.chargedByInput === undefined ? images.length >= length : images.length === length;
 	return isSame ? { ...paid, images } : paid;
 }
 
@@ -169,7 +164,7 @@ async function recheckImages(
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
 async function finishTask(
-	{ run, paymentLog, progress, waits }: Batch,
+	{ run, paymentLog, submittedTasks, waits }: Batch,
 	{ end, ...paid }: ResultOfKind<'task'>,
 	job: ImageJob,
 ): Promise<ResultOfKind<'images'> | undefined> {
@@ -179,7 +174,7 @@ async function finishTask(
 	if (end === 'lost') paymentLog.journal.update(itemIndex, paid);
 	const wait = waitOf(paid, task, job);
 	// One that has failed at once with a reason is an error at once.
-	if (progress !== undefined && task.reason === undefined) {
+	if (submittedTasks !== undefined && task.reason === undefined) {
 		waits[itemIndex] = wait;
 		return undefined;
 	}
@@ -203,7 +198,7 @@ async function finishTask(
 }
 
 const waitOf = (
-	{ facts: told, cost, costCurrency, brought: charged = 'yes' }: PaidImages,
+	{ facts: told, cost, costCurrency, chargedByInput: charged = 'yes' }: PaidImages,
 	task: Task,
 	{ outputSettings, maxWaitMs }: ImageJob,
 ): TaskWait => {

@@ -12,7 +12,6 @@ import {
 	readExtraFields,
 	refuseFields,
 	refuseSecond,
-	sendable,
 	withoutFields,
 	type Forbidden,
 } from '../parameters/requestFields';
@@ -110,6 +109,5 @@ function readModelParameters(item: ItemParameters): JsonObject {
 	const form = item.value('modelParameters');
 	const value = isJsonObject(form) ? form.value : undefined;
 	if (!isJsonObject(value)) return {};
-	const filled = Object.entries(value).filter(([, entry]) => !isEmpty(entry));
-	return sendable(item, 'Model Parameters', Object.fromEntries(filled));
+	return Object.fromEntries(Object.entries(value).filter(([, entry]) => !isEmpty(entry)));
 }

@@ -10,11 +10,12 @@ import { readOutputSettings, type OutputSettings } from '../images/imageItems';
 import { SEND_ANYWAY, type Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { Identity } from '../payments/identity';
-import type { PaidImages, Payment } from '../payments/payment';
+import type { PaidJob } from '../payments/payingNode';
+import type { PaidImages } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { RequestFacts } from '../errors/itemReport';
 import type { Run } from '../run/runContext';
-import type { Progress } from '../suspend/progress';
+import type { SubmittedTasks } from '../suspend/submittedTasks';
 import { shownParameters } from '../parameters/requestFields';
 import type { TaskWait } from '../tasks/waitEntries';
 import type { Budget } from './budget';
@@ -35,8 +36,10 @@ export interface Batch {
 	budget: Budget;
 	checker: Checker;
 	paymentLog: PaymentLog<PaidImages>;
+	/** How all items wait: the field takes no expression. */
+	mode: (typeof MODES)[number];
 	/** With Survive Restarts, where accepted tasks are stored; those that are still open aren't waited for in memory then. */
-	progress?: Progress;
+	submittedTasks?: SubmittedTasks;
 	/** By task ID, the first item that the gateway gave it to. */
 	itemOfTask: Map<string, number>;
 	/** By item, the wait for a task that is still open when the execution is suspended. */
@@ -62,12 +65,8 @@ interface OrderWithFacts extends Order {
 }
 
 /** Returns the images of an item. */
-export interface ImageJob {
+export interface ImageJob extends PaidJob<OrderWithFacts> {
 	kind: 'images';
-	/** What to pay for, or what an earlier try has paid for: then the request isn't even read. */
-	payment: { order: OrderWithFacts } | { earlier: Payment };
-	itemIndex: number;
-	mode: (typeof MODES)[number];
 	outputSettings: OutputSettings;
 	maxWaitMs: number;
 }
@@ -97,27 +96,26 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 		: await assignment.identify(itemIndex, gateway.account.id, gateway.digest);
 	const settings = {
 		itemIndex,
-		mode: item.choice('mode', 'Mode', MODES),
 		outputSettings: readOutputSettings(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
 	const earlier = identity && assignment.ownEarlier(identity);
-	if (earlier !== undefined) return { kind: 'images', ...settings, payment: { earlier } };
-	const request = await prepareRequest(batch, item, { mode: settings.mode, isDry });
+	if (earlier !== undefined) return { kind: 'images', ...settings, source: { earlier } };
+	const request = await prepareRequest(batch, item, isDry);
 	const { checked, order } = request;
 	if (identity === undefined) {
 		budget.expectDry(checked.estimatedCost);
 		return { kind: 'dryRun', checked, order, outputSettings: settings.outputSettings };
 	}
 	const facts = await expectPayment(batch, identity, request);
-	return { kind: 'images', ...settings, payment: { order: { ...order, facts } } };
+	return { kind: 'images', ...settings, source: { order: { ...order, facts } } };
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
 async function prepareRequest(
-	{ run, builder, budget, checker, paymentLog }: Batch,
+	{ run, builder, budget, checker, paymentLog, mode }: Batch,
 	item: ItemParameters,
-	{ mode, isDry }: { mode: ImageJob['mode']; isDry: boolean },
+	isDry: boolean,
 ): Promise<PreparedRequest> {
 	const { options } = item;
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);

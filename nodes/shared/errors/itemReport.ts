@@ -2,7 +2,10 @@ import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { type Bill, type Charged, readCharged, statusGroup, type Task } from '../../../gateway';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 
-/** The facts of an image request, for its output items and its error. */
+/**
+ * What items and errors show of a request for images, or of a message: model, prompt, parameters, price,
+ * bill.
+ */
 export type RequestFacts = Bill & {
 	model?: string;
 	prompt?: string;

@@ -6,10 +6,10 @@ import { readTypedValue } from '../../../util/typedValue';
 export interface PayingField extends INodeProperties {
 	/**
 	 * Whether its value shapes the result. If not, an edit of it is no reason to pay again: it says how
-	 * the request is checked, cached, waited for or output.
+	 * the request is checked, cached, streamed, waited for or output.
 	 */
 	shapesRequest?: boolean;
-	/** The field's name in the request, if it is one. */
+	/** The name in an image request, of an option that is sent as it is. */
 	sentAs?: string;
 }
 

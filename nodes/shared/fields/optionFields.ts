@@ -224,7 +224,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 3600 },
 		default: 300,
 		description:
-			"How long one request may take, or a streamed response may be silent. A paid request that takes longer has an unknown outcome and isn't sent again.",
+			"How long one request may take, or a streamed response may be silent. A paid request that takes longer has an unknown outcome. It isn't sent again, unless the gateway knows it by the credential's Idempotency Header.",
 	},
 } satisfies Record<string, Option>;
 

@@ -66,9 +66,6 @@ export interface ImageField {
 	takes: keyof typeof TAKES;
 }
 
-/** More than any model accepts. All of them are read before the request is sent. */
-const MOST_IMAGES = 100;
-
 /**
  * Reads the images that a parameter names (`imageRefsIn`), without opening them.
  *
@@ -84,10 +81,6 @@ export function readImageRefs(
 	const refs = imageRefsIn(given, fields, takes === 'all');
 	// An expression may leave nothing but commas.
 	if (refs.length === 0) throw item.refusal(`'${label}' is empty`, advice);
-	if (refs.length > MOST_IMAGES) {
-		const allowed = `At most ${MOST_IMAGES} are possible.`;
-		throw item.refusal(`'${label}' names ${refs.length} images`, allowed);
-	}
 	const isNoAddress = (ref: ImageRef): boolean =>
 		ref.kind === 'address'
 			? parseUrl(ref.url) === undefined

@@ -293,12 +293,6 @@ export class ItemParameters extends ValueReader {
 		throw this.refusal(`The item has no binary field '${name}'`, `'${label}' names it. ${found}`);
 	}
 
-	/** Whether a parameter is fixed or one field of the item, so that its value is from nowhere else. */
-	isOfItem(name: string): boolean {
-		const raw = this.raw(name);
-		return typeof raw !== 'string' || !raw.startsWith('=') || FIELD_OF_ITEM.test(raw);
-	}
-
 	/** A parameter with its expressions. */
 	private raw(name: string): unknown {
 		return this.context.getNodeParameter(name, this.itemIndex, null, { rawExpressions: true });

@@ -7,7 +7,7 @@ import { claim, EarlierPayments, isInUse, release } from './earlierPayments';
 import { ownKeysOf, type Identity } from './identity';
 import {
 	adviceForCalled,
-	hasEnded,
+	endedWithoutResult,
 	RECOVERY_ADVICE,
 	RECOVERY_ADVICE_OF_ONE,
 	type Payment,
@@ -27,7 +27,7 @@ export interface PaymentSources {
 	/** Whether Retry On Fail sends again what has an unknown outcome: a message costs less than its absence. */
 	resendsUnknown?: boolean;
 	/** Reads the payment of a failed item that comes back as input; never throws. */
-	readBrought?: (itemIndex: number) => PaymentResult | undefined;
+	readPaymentOfInput?: (itemIndex: number) => PaymentResult | undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ export class Assignment {
 	readonly payments: Payment[];
 
 	/** The problem of all items without a payment, if this execution can't read the record. */
-	readonly unknown?: Problem;
+	readonly unreadableRecord?: Problem;
 
 	/** This execution, and this run of the node in it. */
 	protected readonly run: Pick<Payment, 'executionId' | 'runIndex'>;
@@ -83,7 +83,7 @@ export class Assignment {
 	constructor(
 		protected readonly context: PaymentContext,
 		choices: unknown,
-		{ resendsUnknown = false, readBrought }: PaymentSources,
+		{ resendsUnknown = false, readPaymentOfInput }: PaymentSources,
 	) {
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context) };
@@ -92,13 +92,13 @@ export class Assignment {
 			context,
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
-		({ payments: this.payments, unknown: this.unknown } = this.opened);
+		({ payments: this.payments, unreadableRecord: this.unreadableRecord } = this.opened);
 		// A person's word: another round of a loop, or an agent's call, isn't one.
 		const resends = resendsUnknown && context.getNode().retryOnFail === true;
 		this.earlier = new EarlierPayments(this.payments, executionId, resends);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
-		if (readBrought !== undefined) this.addBrought(readBrought);
+		if (readPaymentOfInput !== undefined) this.addPaymentsOfInput(readPaymentOfInput);
 	}
 
 	/** The number of input items. */
@@ -129,7 +129,7 @@ export class Assignment {
 		const found = this.earlier.find(ownKeysOf(identity));
 		// It may be sent again, if the item's request is still the same.
 		if (found?.result.kind === 'unknown' && found.idempotencyKey !== undefined) return undefined;
-		const { unknown: problem } = this;
+		const { unreadableRecord: problem } = this;
 		return found ?? (problem && { ...identity, result: { kind: 'unknown', problem } });
 	}
 
@@ -151,7 +151,7 @@ export class Assignment {
 	assignOwn(itemIndex: number): Payment | undefined {
 		const own = this.findOwn(itemIndex);
 		if (own !== undefined) return this.use(itemIndex, own);
-		const { unknown: problem } = this;
+		const { unreadableRecord: problem } = this;
 		if (problem === undefined || !this.identities.has(itemIndex)) return undefined;
 		return this.record(itemIndex, this.unknownOf(itemIndex, problem));
 	}
@@ -197,8 +197,8 @@ export class Assignment {
 	}
 
 	/**
-	 * The same for a request in this execution and in all that retry it, also after a crash that has left
-	 * no record. After a failed task, or a response without an image, a person who retries wants another
+	 * The same for a request in this execution and in all that retry it; in n8n 2 also after a crash that
+	 * has left no record. After a failed task, or a response without an image, a person who retries wants another
 	 * one.
 	 *
 	 * @see Journal
@@ -207,7 +207,7 @@ export class Assignment {
 		const earlier = this.owned.get(itemIndex);
 		if (earlier !== undefined) {
 			const isSame = earlier.requestDigest === this.identityOf(itemIndex).requestDigest;
-			return isSame && !hasEnded(earlier.result) ? earlier.idempotencyKey : undefined;
+			return isSame && !endedWithoutResult(earlier.result) ? earlier.idempotencyKey : undefined;
 		}
 		const idempotencyKey = this.newIdempotencyKey(itemIndex);
 		this.idempotencyKeys.set(itemIndex, idempotencyKey);
@@ -253,7 +253,7 @@ export class Assignment {
 	protected newIdempotencyKey(itemIndex: number): string {
 		const { requestDigest, runIndex } = this.identityOf(itemIndex);
 		const ended = this.paymentsOf(itemIndex).filter(
-			(one) => hasEnded(one.result) && one.runIndex === runIndex,
+			(one) => endedWithoutResult(one.result) && one.runIndex === runIndex,
 		).length;
 		// The same execution may be retried twice, each time for another image.
 		const retry = ended > 0 ? [ended, this.run.executionId] : [];
@@ -297,11 +297,13 @@ export class Assignment {
 	}
 
 	/** Records what input items bring with them like payments of an earlier try of this run. */
-	private addBrought(readBrought: NonNullable<PaymentSources['readBrought']>): void {
+	private addPaymentsOfInput(
+		readPaymentOfInput: NonNullable<PaymentSources['readPaymentOfInput']>,
+	): void {
 		const own = this.payments.filter((payment) => this.isOfThisRun(payment));
 		const known = new Set(own.map(({ itemIndex }) => itemIndex));
 		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) {
-			const result = known.has(itemIndex) ? undefined : readBrought(itemIndex);
+			const result = known.has(itemIndex) ? undefined : readPaymentOfInput(itemIndex);
 			if (result === undefined) continue;
 			this.payments.push({ ...this.placeOf(itemIndex), result });
 		}

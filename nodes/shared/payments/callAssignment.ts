@@ -3,7 +3,7 @@ import { callOf } from '../run/n8nEngine';
 import { Assignment } from './assignment';
 import { byKeys } from './earlierPayments';
 import { ownKeysOf, type Identity } from './identity';
-import { hasEnded, type Payment, type PaymentResult } from './payment';
+import { endedWithoutResult, type Payment, type PaymentResult } from './payment';
 import { keepOnly } from './storedPayments';
 
 /** The last payment of each call, which its next try finds again. */
@@ -93,7 +93,7 @@ export class CallAssignment extends Assignment {
 		const number = this.opened.countCall(requestDigest);
 		const lost = this.paymentsOf(itemIndex).find(
 			({ result, idempotencyKey }) =>
-				result.kind === 'unknown' && !hasEnded(result) && idempotencyKey !== undefined,
+				result.kind === 'unknown' && !endedWithoutResult(result) && idempotencyKey !== undefined,
 		);
 		const { idempotencyKey } = lost ?? {};
 		if (lost === undefined || idempotencyKey === undefined) {

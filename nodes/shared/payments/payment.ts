@@ -23,7 +23,7 @@ export type PaymentResult = Paid | UnknownResult;
 export type Paid = PaidImages | PaidMessage;
 
 /** The images of a request, or their task. */
-export type PaidImages = AboutRequest & (ImagesReceipt | TaskResult | StoredImages);
+export type PaidImages = AboutRequest & (ImagesResult | TaskResult | StoredImages);
 
 /** What is known of a request beside what it has come to. */
 interface AboutRequest extends Bill {
@@ -35,10 +35,10 @@ interface AboutRequest extends Bill {
 	/** The number of the request. */
 	requestId?: string;
 	/** What the input item says of the charge, where that has brought the payment. */
-	brought?: Charged;
+	chargedByInput?: Charged;
 }
 
-export type ImagesReceipt = Extract<Receipt, { kind: 'images' }>;
+export type ImagesResult = Extract<Receipt, { kind: 'images' }>;
 
 type TaskResult = Extract<Receipt, { kind: 'task' }> & {
 	/** Whether the task has failed, or the gateway no longer has it, or has no image of it. */
@@ -46,8 +46,8 @@ type TaskResult = Extract<Receipt, { kind: 'task' }> & {
 };
 
 /** The output items in place of images from inside the response: those of a whole batch would fill the memory. */
-type StoredImages = Omit<ImagesReceipt, 'kind' | 'images'> & {
-	kind: 'items';
+type StoredImages = Omit<ImagesResult, 'kind' | 'images'> & {
+	kind: 'storedItems';
 	items: INodeExecutionData[];
 };
 
@@ -85,7 +85,7 @@ export function itemsWithoutAddress(
 	result: PaymentResult,
 	itemIndex: number,
 ): INodeExecutionData[] | undefined {
-	if (result.kind === 'items') {
+	if (result.kind === 'storedItems') {
 		return result.items.map((item) => ({
 			...item,
 			json: deepCopy(item.json),
@@ -118,10 +118,12 @@ export const endOf = (result: PaymentResult): TaskResult['end'] =>
 
 /** Whether a payment was charged: a failed task may have been paid back. */
 export const chargeOf = (result: PaymentResult): Charged =>
-	result.kind === 'unknown' || endOf(result) === 'failed' ? 'maybe' : (result.brought ?? 'yes');
+	result.kind === 'unknown' || endOf(result) === 'failed'
+		? 'maybe'
+		: (result.chargedByInput ?? 'yes');
 
 /** Whether a payment came to its end without a result: the same key would bring the same again. */
-export const hasEnded = (result: PaymentResult): boolean =>
+export const endedWithoutResult = (result: PaymentResult): boolean =>
 	result.kind === 'unknown' ? result.problem.isAnswered === true : endOf(result) === 'failed';
 
 /** More tasks than a hint can list. */
@@ -174,7 +176,8 @@ function available(result: PaidImages) {
 	const images = result.kind === 'images' ? result.images : [];
 	// An inline image would fill the error with its bytes.
 	const addresses = images.flatMap((image) => (isInline(image) ? [] : { url: image.url }));
-	const inside = result.kind === 'items' ? result.items.length : images.length - addresses.length;
+	const inside =
+		result.kind === 'storedItems' ? result.items.length : images.length - addresses.length;
 	if (result.task === undefined) return [...addresses, ...Array(inside).fill({ note: INSIDE })];
 	const { taskId, taskType, statusUrl } = result.task;
 	const isNeeded = result.kind === 'task' || inside > 0;

@@ -38,7 +38,11 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 		return this.assignment.idempotencyKey(itemIndex);
 	}
 
-	/** @see Journal */
+	/**
+	 * In memory alone: a killed process leaves no entry. `close` records what a Stop has left.
+	 *
+	 * @see Journal
+	 */
 	begin(itemIndex: number, pending: () => Problem): void {
 		const state = this.stateOf(itemIndex);
 		const earlier = this.assignment.owned.get(itemIndex);

@@ -2,7 +2,7 @@ import type { RequestFacts } from '../errors/itemReport';
 import { isTool } from '../run/runContext';
 import { Assignment, type PaymentContext, type PaymentSources } from './assignment';
 import { CallAssignment } from './callAssignment';
-import { PaidItems } from './paidItems';
+import { PaymentReport } from './paymentReport';
 import type { Paid } from './payment';
 import { PaymentJournal } from './paymentJournal';
 
@@ -13,7 +13,7 @@ export interface PaymentLog<R extends Paid> {
 	/** The record that requests go through. */
 	journal: PaymentJournal<R>;
 	/** What errors tell of them. */
-	itemReport: PaidItems;
+	itemReport: PaymentReport;
 }
 
 /**
@@ -29,8 +29,8 @@ export function openPaymentLog<R extends Paid>(
 	sources: PaymentSources = {},
 ): PaymentLog<R> {
 	const assignment = isTool(context)
-		? new CallAssignment(context, choices, { ...sources, readBrought: undefined })
+		? new CallAssignment(context, choices, { ...sources, readPaymentOfInput: undefined })
 		: new Assignment(context, choices, sources);
 	const journal = new PaymentJournal<R>(assignment);
-	return { assignment, journal, itemReport: new PaidItems(assignment, journal, readFacts) };
+	return { assignment, journal, itemReport: new PaymentReport(assignment, journal, readFacts) };
 }

@@ -30,7 +30,7 @@ export interface OpenedPayments {
 	/** The list itself, as simultaneous calls of a tool share it. */
 	payments: Payment[];
 	/** The problem of a request without a payment, if it may have been paid for. */
-	unknown?: Problem;
+	unreadableRecord?: Problem;
 	/** The same for this execution, those that it retries, and its own retries. */
 	token: () => string;
 	/** The number of earlier calls of a tool with a request; this is one more. */
@@ -67,7 +67,7 @@ export function openPayments(
 	};
 	if (record.replacedIn !== executionId) return opened;
 	addHints(context, [`${UNREADABLE.message}. ${UNREADABLE.description}`]);
-	return { ...opened, unknown: UNREADABLE };
+	return { ...opened, unreadableRecord: UNREADABLE };
 }
 
 const isRecord = (stored: unknown): stored is StoredRecord =>

@@ -5,9 +5,7 @@ import type {
 	NodeApiError,
 	NodeOperationError,
 } from 'n8n-workflow';
-import { counted } from '../../../util/text';
 import { agentText, detailsOf, type ItemReport } from '../errors/itemReport';
-import { isFailed } from '../errors/nodeErrors';
 import { isTool } from './runContext';
 import { type Charged, readCharged } from '../../../gateway';
 
@@ -79,14 +77,3 @@ export function withAdvice(
 
 /** The end of an error for a person: an agent has no details. */
 const DETAILS_BELOW = / ?See 'Error details' below\.$/;
-
-/** Why all items have failed, for a hint. */
-export function describeFailure(items: INodeExecutionData[]): string {
-	const failed = items.filter(isFailed);
-	const paid = failed.filter(({ json }) => detailsOf(json)?.charged === 'yes').length;
-	const count = counted(failed.length, 'item');
-	const were = paid === 1 ? '1 of them was' : `${paid} of them were`;
-	const kept =
-		paid === 0 ? '' : ` ${were} paid for by an earlier try: 'details' has its task or image.`;
-	return `${count} failed: ${String(failed[0]?.json.error)}.${kept}`;
-}

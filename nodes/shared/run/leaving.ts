@@ -1,5 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { eraseIn } from '../../../util/keyEraser';
+import { oneLine } from '../../../util/text';
 
 /*
  * What leaves a node, as items, errors, hints and lines of a log, has the secrets of its credential
@@ -57,6 +58,10 @@ export function leavingError<E>(context: object, error: E): E {
 	return error;
 }
 
+/** How the lines of a node in n8n's log begin. */
+export const logPrefix = (context: Pick<IExecuteFunctions, 'getNode'>): string =>
+	`Media Gateway, "${oneLine(context.getNode().name)}"`;
+
 /**
  * Writes a line about a run to n8n's log.
  *
@@ -67,6 +72,6 @@ export function logRun(
 	text: string,
 	level: 'info' | 'warn' = 'warn',
 ): void {
-	const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
+	const where = `${logPrefix(context)}, execution ${context.getExecutionId()}`;
 	context.logger?.[level](`${where}: ${leaving(context, text)}`);
 }

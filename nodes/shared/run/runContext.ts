@@ -8,10 +8,10 @@ import { NodeOperationError } from 'n8n-workflow';
 import { Gateway, type Ports, type RunLimits } from '../../../gateway';
 import { withoutDataUrls } from '../../../util/inlineImages';
 import { Semaphore } from '../../../util/semaphore';
-import { escapeHtml, oneLine } from '../../../util/text';
+import { escapeHtml } from '../../../util/text';
 import { CREDENTIAL, readAccount } from '../transport/nodeAccount';
 import { portsOf } from '../transport/n8nTransport';
-import { eraseFrom, leaving } from './leaving';
+import { eraseFrom, leaving, logPrefix } from './leaving';
 
 /** A run of a node: what its items share. */
 export interface Run {
@@ -120,14 +120,13 @@ export async function openRun(
 	eraseFrom(context, account.withoutKey);
 	let retried = 0;
 	const hints = new Set<string>();
-	const name = oneLine(context.getNode().name);
 	const gateway = new Gateway(account, {
 		...options,
 		...portsOf(context, account),
 		signal: context.getExecutionCancelSignal(),
 		limits,
 		hints,
-		log: (line) => context.logger?.debug(`Media Gateway, "${name}": ${line}`),
+		log: (line) => context.logger?.debug(`${logPrefix(context)}: ${line}`),
 		onProgress: (message) => context.sendMessageToUI(message),
 		onRateLimited: () => void (retried += 1),
 	});

@@ -1,11 +1,11 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { describeFailure, withAdvice, withFailuresShown } from './failedOutput';
+import { withAdvice, withFailuresShown } from './failedOutput';
 import { FREE_ITEMS, type ItemReport } from '../errors/itemReport';
 import { resultOfFailure } from './itemRunner';
 import { leavingError, leavingItems } from './leaving';
 import { finalError } from '../errors/nodeErrors';
 import { callOf } from './n8nEngine';
-import { addHints, isRunByAgent, isStopped, isTool } from './runContext';
+import { isRunByAgent, isStopped } from './runContext';
 import { reportStopped } from './stoppedRun';
 
 /**
@@ -45,7 +45,6 @@ export async function runNode(
 			.getInputData()
 			.map((_, itemIndex) => resultOfFailure(node, { error, itemIndex }, itemReport));
 		itemReport.markReturned?.(new Set(results.keys()));
-		if (!isTool(context)) addHints(context, [describeFailure(results.flat())]);
 		return asLeaving([results.flat()]);
 	}
 }

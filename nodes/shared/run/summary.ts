@@ -6,7 +6,7 @@ import { detailsOf } from '../errors/itemReport';
 import { counted, oneLine } from '../../../util/text';
 import { failedItems, isFailed } from '../errors/nodeErrors';
 import { describeReasons } from '../errors/failureReasons';
-import { leaving, withFileNames } from './leaving';
+import { leaving, logPrefix, withFileNames } from './leaving';
 import { canWaitForSubExecution } from './n8nEngine';
 import { addHints, isTool } from './runContext';
 import { totalsOf } from './totals';
@@ -72,8 +72,7 @@ export function tellUser(
 		addHints(context, [message], type);
 		return;
 	}
-	const { name } = context.getNode();
-	const line = oneLine(`Media Gateway, "${name}": ${leaving(context, message)}`);
+	const line = oneLine(`${logPrefix(context)}: ${leaving(context, message)}`);
 	context.logger?.[type === 'info' ? 'info' : 'warn'](line);
 }
 
@@ -154,16 +153,12 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 const some = (count: number, noun: string, what = ''): string =>
 	count > 0 ? counted(count, noun) + what : '';
 
-/** More currencies than any gateway bills in. */
-const MOST_CURRENCIES = 5;
-
 /** Bills as the part of a sentence. @param currency of those that name none, if it is known */
 export const describeBills = (bills: Bill[], currency?: string): string =>
 	bills
 		.flatMap(({ cost, costCurrency = currency }) =>
 			cost === undefined ? [] : inItsUnit(cost, costCurrency),
 		)
-		.slice(0, MOST_CURRENCIES)
 		.join(' and ');
 
 /** What a cost leaves out, at the end of it. */

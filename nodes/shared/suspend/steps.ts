@@ -7,7 +7,7 @@ import { isStopped } from '../run/runContext';
 import { checkOnce } from './checkOnce';
 import { inPlace, linked, unlinked } from './itemLinks';
 import * as engine from '../run/n8nEngine';
-import { reportProgress } from './progress';
+import { reportSubmitted } from './submittedTasks';
 import {
 	areOver,
 	fromItems,
@@ -26,7 +26,7 @@ const STEPS = {
 	supervise,
 	keep: keepResults,
 	check: pollStored,
-	progress: reportProgress,
+	progress: reportSubmitted,
 	result: results,
 	fail,
 };
@@ -182,8 +182,6 @@ function lastChecked(checks: engine.StoredExecution | undefined): StoredWaits | 
 interface CheckNotes {
 	/** The waits after the last check, as items. */
 	stored?: INodeExecutionData[];
-	/** Input items whose tasks the last check had no time to poll. */
-	unpolled?: number[];
 	/** Whether the user's execution has been suspended at an earlier check. */
 	sawParent?: boolean;
 }
@@ -214,9 +212,7 @@ async function nextRound(
 ): Promise<INodeExecutionData[][]> {
 	if (notes.stored !== undefined) {
 		if (await hasEnded(context, waits.plan, notes)) return [[], []];
-		const checked = await checkOnce(context, waits, notes.unpolled);
-		waits.entries = checked.entries;
-		notes.unpolled = checked.unpolled;
+		waits.entries = await checkOnce(context, waits);
 	}
 	const open = openItems(waits.entries);
 	if (open.length === 0) {

@@ -4,7 +4,7 @@ import { isJsonObject } from '../../../util/json';
 import type { ItemDetails, ItemReport } from '../errors/itemReport';
 import type { RunCounts, RunResult } from '../run/summary';
 import { failedItem, finalError, isFailed, problemOf } from '../errors/nodeErrors';
-import { taskItem } from '../tasks/taskReference';
+import { taskItem } from '../tasks/taskItem';
 import {
 	listTasks,
 	openWait,

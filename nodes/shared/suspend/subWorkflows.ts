@@ -138,7 +138,7 @@ export function checkWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExec
 }
 
 /** The storage of task IDs while a batch is submitted. n8n deletes the execution if it succeeds. */
-export function progressWorkflow(context: IExecuteFunctions): IExecuteWorkflowInfo {
+export function submittedWorkflow(context: IExecuteFunctions): IExecuteWorkflowInfo {
 	const nodes = [stepNode(context, 'progress', SUBMITTED, LIST_NOTE)];
 	const title = `${workflowName(context)} (submitted image tasks)`;
 	const wires = { [SUBMITTED]: [[], [SUBMITTED]] };

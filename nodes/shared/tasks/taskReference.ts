@@ -1,22 +1,15 @@
-import { type IDataObject, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import {
 	type Bill,
 	type Charged,
 	pathPart,
 	readCharged,
-	statusGroup,
 	type Task,
 	TASK_TYPES,
 } from '../../../gateway';
 import { sourcesIn } from '../../../util/httpAddresses';
-import {
-	finiteNumber,
-	isJsonObject,
-	nonEmptyString,
-	withoutUndefined,
-	type JsonObject,
-} from '../../../util/json';
-import { readOutputSettings, type OutputSettings } from '../images/imageItems';
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
+import { readOutputSettings } from '../images/imageItems';
 import { orUndefined, tolerant } from '../parameters/orUndefined';
 import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
 import { shownParameters } from '../parameters/requestFields';
@@ -27,6 +20,7 @@ import {
 	type ItemReport,
 	type RequestFacts,
 } from '../errors/itemReport';
+import type { TaskOfItem } from './taskItem';
 
 /**
  * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in
@@ -88,23 +82,8 @@ function adviceWithoutId(item: ItemParameters): string {
 	}
 	if (typeof note === 'string')
 		return 'Only a retry of the execution that has failed returns this result.';
-	if (chargeOfItem(item) !== 'maybe') return `${ADVICE} Nothing was sent.`;
-	return `${ADVICE} No task was checked, so it isn't known whether this item was charged.`;
+	return ADVICE;
 }
-
-/** Whether the request of an item was charged, as far as the item tells. */
-const chargeOfItem = (item: ItemParameters): Charged =>
-	namesNothing(item) ? 'no' : chargeOfInput(item.input?.json ?? {});
-
-/**
- * Whether an item certainly has no task: it is empty, as after a trigger, and its ID isn't looked for
- * elsewhere. A row without an ID may have lost it, or its request was sent before a crash.
- */
-const namesNothing = (item: ItemParameters): boolean =>
-	Object.keys(item.input?.json ?? {}).length === 0 &&
-	item.input?.binary === undefined &&
-	item.isOfItem('taskId') &&
-	orUndefined(() => item.optionalText('taskId', 'Task ID') ?? '') === '';
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
 export function factsOfInput(item: ItemParameters): RequestFacts {
@@ -127,11 +106,8 @@ export function factsOfInput(item: ItemParameters): RequestFacts {
 function billOfInput({ cost, costCurrency, submittedAt, charged }: IDataObject): Bill {
 	const billed = submittedAt === undefined && charged === undefined ? undefined : amount(cost);
 	if (billed === undefined) return {};
-	return { cost: billed, costCurrency: nonEmptyString(costCurrency)?.slice(0, LONGEST_CURRENCY) };
+	return { cost: billed, costCurrency: nonEmptyString(costCurrency) };
 }
-
-/** In characters. */
-const LONGEST_CURRENCY = 20;
 
 /**
  * What is known of an item of Image Wait or Image Task before its task is polled: also where its
@@ -142,7 +118,7 @@ function detailsOfInput(item: ItemParameters): ItemDetails {
 	const id = nonEmptyString(fields.taskId);
 	const taskId = orUndefined(() => readTaskId(item)) ?? id;
 	return {
-		charged: chargeOfItem(item),
+		charged: chargeOfInput(item.input?.json ?? {}),
 		taskId,
 		taskType: taskTypeIn(fields),
 		// The item may be that of another task than the one chosen.
@@ -173,13 +149,6 @@ export function reportOfTasks(context: IExecuteFunctions): ItemReport {
 	});
 	const chargeOf = (itemIndex: number): Charged => itemDetails(itemIndex).charged;
 	return { count: input.length, isPaying: false, chargeOf, itemDetails };
-}
-
-/** A task of an input item. */
-export interface TaskOfItem {
-	task: Task;
-	facts: RequestFacts;
-	outputSettings: OutputSettings;
 }
 
 /**
@@ -222,17 +191,4 @@ const MAYBE_WEB = /^\s*(?:(?:https?|data):|(?![a-z][\w+.-]{0,100}:))/i;
 function amount(value: unknown): number | undefined {
 	const number = finiteNumber(value);
 	return number !== undefined && number >= 0 ? number : undefined;
-}
-
-/** The output item of an unfinished task, from which Image Wait and Image Task can continue. */
-export function taskItem({
-	task: { taskId, taskType, statusUrl, status, submittedAt, mentioned = [] },
-	facts,
-	outputSettings: { itemIndex, inputFields },
-}: TaskOfItem): INodeExecutionData {
-	const group = status === undefined ? undefined : statusGroup(status);
-	const alsoNamed = mentioned.length === 0 ? undefined : [...mentioned];
-	const own = { taskId, taskType, statusUrl, status, statusGroup: group, submittedAt, alsoNamed };
-	const json = withoutUndefined({ ...own, ...facts }) as IDataObject;
-	return { json: { ...inputFields, ...json }, pairedItem: { item: itemIndex } };
 }

@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { type Charged, type Task, taskKey, type Wait } from '../../../gateway';
 import { fieldsOf, type RequestFacts } from '../errors/itemReport';
-import type { TaskOfItem } from './taskReference';
+import type { TaskOfItem } from './taskItem';
 
 /** The wait of an input item for a task. */
 export interface TaskWait extends Wait, TaskOfItem {

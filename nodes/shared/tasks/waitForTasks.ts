@@ -7,14 +7,8 @@ import { fieldsOf, type ItemReport } from '../errors/itemReport';
 import { failedItem } from '../errors/nodeErrors';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
-import {
-	chargeOfInput,
-	readFinishedImage,
-	readTask,
-	taskItem,
-	type ImageOfItem,
-	type TaskOfItem,
-} from './taskReference';
+import { chargeOfInput, readFinishedImage, readTask, type ImageOfItem } from './taskReference';
+import { taskItem, type TaskOfItem } from './taskItem';
 import {
 	allTasks,
 	countTasks,

@@ -177,27 +177,27 @@ describe('requests', () => {
 		expect(Object.keys(router.paid()[0]!.body)).toEqual(['model', 'prompt', 'input_references']);
 	});
 
-	test.each([
-		['of a listed model', SEEDREAM, 15, /15; allowed: at most 14/],
-		['of any other', 'unlisted', 17, /names 17 images, and a request takes at most 16/],
-	])('too many images %s are an error before anything is sent', async (_, model, count, says) => {
-		const router = await openRouter();
-		const images = Array.from({ length: count }, (__, index) => `https://a.example.com/${index}`);
-		const parameters = { model: byName(model), images: `={{ ${JSON.stringify(images)} }}` };
-		const error = errorOf(
-			await router.run(
-				'imageEdit',
-				{
-					...parameters,
-					images: `={{ $itemIndex === 0 ? "${images[0]}" : ${JSON.stringify(images)} }}`,
-				},
-				[{}, {}],
-			),
-		);
-		expect(error.message).toMatch(says);
-		expect(error.context).toMatchObject({ itemIndex: 1 });
-		expect(router.paid()).toEqual([]);
-	});
+	test.each([['of a listed model', SEEDREAM, 15, /15; allowed: at most 14/]])(
+		'too many images %s are an error before anything is sent',
+		async (_, model, count, says) => {
+			const router = await openRouter();
+			const images = Array.from({ length: count }, (__, index) => `https://a.example.com/${index}`);
+			const parameters = { model: byName(model), images: `={{ ${JSON.stringify(images)} }}` };
+			const error = errorOf(
+				await router.run(
+					'imageEdit',
+					{
+						...parameters,
+						images: `={{ $itemIndex === 0 ? "${images[0]}" : ${JSON.stringify(images)} }}`,
+					},
+					[{}, {}],
+				),
+			);
+			expect(error.message).toMatch(says);
+			expect(error.context).toMatchObject({ itemIndex: 1 });
+			expect(router.paid()).toEqual([]);
+		},
+	);
 
 	test("'Submit Only' is refused: there are no tasks", async () => {
 		const router = await openRouter();

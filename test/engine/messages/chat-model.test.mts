@@ -12,7 +12,7 @@ import {
 import type { ServerResponse } from 'node:http';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
 import { opened } from '../opened.mjs';
-import { ask, ChatBench, collect, KEY, toolNamed, type Use } from './chat-bench.mjs';
+import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
 import { sendJson, serve } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
@@ -64,18 +64,6 @@ describe('one response', () => {
 		expect(bodies()).toEqual([
 			{ model: 'reason-small', max_tokens: 77, thinking: { type: 'disabled' }, messages },
 		]);
-	});
-
-	test.each([
-		['two models', ['reason-small', 'reason-large'], 1],
-		['one model', ['reason-small', 'reason-small'], 0],
-	])('says that n8n evaluates the model for the first item only: %s', async (_, models, hints) => {
-		const input = models.map((model) => ({ json: { model } }));
-		const use: Use = async (supply) => await (await supply()).invoke(hello);
-		const result = await bench.run({ model: '={{ $json.model }}' }, use, {}, input);
-		const shown = result.hints('Model').map(({ message }) => message);
-		expect(shown).toEqual(Array(hints).fill(expect.stringContaining('for the first item only')));
-		expect(bodies().map(({ model }) => model)).toEqual(['reason-small']);
 	});
 
 	test('asks for what is set', async () => {

@@ -94,14 +94,3 @@ test.each(OPTIONS.filter(([taskType]) => taskType === 'generation'))(
 		);
 	},
 );
-
-test.each(OPTIONS.filter(([taskType]) => taskType === 'edit'))(
-	'%s, %s: no file may have its name',
-	async (taskType, _, { sentAs }) => {
-		const extraFiles = { file: [{ field: sentAs, binaryProperty: 'data' }] };
-		const result = await dryRun(taskType, { extraFiles });
-		expect(errorOf(result).message).toContain(
-			`Two fields of the request have the name '${sentAs}'`,
-		);
-	},
-);

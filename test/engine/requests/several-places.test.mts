@@ -96,29 +96,6 @@ const edited = () => ({
 	download: false,
 });
 
-describe('an edit has no two form fields of one name', () => {
-	test.each(['image', 'image[]'])('no parameter may hold a text called %s', async (name) => {
-		for (const more of [extra({ [name]: 'x' }), form({ [name]: 'x' })]) {
-			const result = await bench.run('imageEdit', { ...edited(), ...more });
-			expect(result.error?.message).toContain(`Two fields of the request have the name '${name}'`);
-		}
-		expect(sent()).toEqual([]);
-	});
-
-	test.each<[string, object]>([
-		['model', {}],
-		['mask', { options: { extraFields: { mask: 'none' } } }],
-		['style', form({ style: 'ink' })],
-	])('a file must not be called %s', async (field, more) => {
-		const { options, ...others } = more as { options?: object };
-		const extraFiles = { file: [{ field: ` ${field}`, binaryProperty: 'data' }] };
-		const parameters = { ...edited(), ...others, options: { ...options, extraFiles } };
-		const result = await bench.run('imageEdit', parameters);
-		expect(result.error?.message).toBe(`Two fields of the request have the name '${field}'`);
-		expect(sent()).toEqual([]);
-	});
-});
-
 describe('Extra Fields of a message', () => {
 	const ask = async (extraFields: object, more: object = {}) =>
 		await bench.run('message', {

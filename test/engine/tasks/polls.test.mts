@@ -274,9 +274,6 @@ test('a task that many items name is polled once for all of them', async () => {
 	expect(waited.items).toHaveLength(300);
 	// Items are begun in turns: at worst one more poll for those that are begun after the last.
 	expect(waited.paths.length).toBeLessThan(6);
-	const queried = await query(reply, items);
-	expect(queried.items).toHaveLength(300);
-	expect(queried.paths).toHaveLength(1);
 });
 
 test('a task that could not be checked within its time has an error that says so', async () => {

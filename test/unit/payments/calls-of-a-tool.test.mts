@@ -5,7 +5,7 @@ import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { pay } from '../../../gateway/pay.js';
 import { payerFor } from '../senders.mjs';
 import { identify, paymentContext } from './payment-context.mjs';
-import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
+import type { ImagesResult } from '../../../nodes/shared/payments/payment.js';
 import { openPaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { isRunByAgent, isTool } from '../../../nodes/shared/run/runContext.js';
 
@@ -29,7 +29,7 @@ function openTool(payments: object[] = [], idempotencyHeader = '') {
 				isToolExecution: () => true,
 				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
 			});
-			const paid = openPaymentLog<ImagesReceipt>(context, []);
+			const paid = openPaymentLog<ImagesResult>(context, []);
 			const payer = payerFor(() => ({ created: (sent += 1) }), idempotencyHeader);
 			const plan = planImages('generation', { model: 'm', prompt });
 			const identified = identify(paid, 0, plan);

@@ -5,7 +5,7 @@ import type {
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { requestIdentity } from '../../../gateway/protocol/requestIdentity.js';
 import type { PaidPlan } from '../../../gateway/protocol/requestPlan.js';
-import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
+import type { ImagesResult } from '../../../nodes/shared/payments/payment.js';
 import type { Identity } from '../../../nodes/shared/payments/identity.js';
 import type { openPaymentLog, PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { digestOf } from '../../../util/digest.js';
@@ -32,7 +32,7 @@ export const requestDigestOf = (plan: PaidPlan, account = 'account'): string =>
 
 /** Tells a log what an item of the account is known by, with its request if that is read. */
 export async function identify(
-	log: PaymentLog<ImagesReceipt>,
+	log: PaymentLog<ImagesResult>,
 	itemIndex: number,
 	plan?: PaidPlan,
 	account = 'account',

@@ -2,7 +2,7 @@
 import { planImages } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
 import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
-import type { ImagesReceipt } from '../../../nodes/shared/payments/payment.js';
+import type { ImagesResult } from '../../../nodes/shared/payments/payment.js';
 import { openPaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import { pay } from '../../../gateway/pay.js';
@@ -46,7 +46,7 @@ function openWith(earlier: Earlier[]) {
 	return {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
-			const paid = openPaymentLog<ImagesReceipt>(context, []);
+			const paid = openPaymentLog<ImagesResult>(context, []);
 			for (const [item, prompt] of prompts.entries()) await identify(paid, item, planOf(prompt));
 			paid.assignment.assign();
 			known = prompts.map((_, item) => paid.assignment.owned.has(item));
@@ -137,8 +137,8 @@ function openExecutions() {
 		open: (executionId: string, choices: string) => {
 			const store = { mediaGatewayPaid: { version: 1, payments } };
 			const context = paymentContext(executionId, store, [{ json: {} }]);
-			const paid = openPaymentLog<ImagesReceipt>(context, [choices]);
-			const payWith = async (read: () => ImagesReceipt) => {
+			const paid = openPaymentLog<ImagesResult>(context, [choices]);
+			const payWith = async (read: () => ImagesResult) => {
 				await identify(paid, 0, planOf(choices));
 				paid.assignment.assign();
 				const paying = pay(payer, paid.journal, 0, planOf(choices), read);
@@ -164,7 +164,7 @@ test('a response at which the reader fails was charged, and is not paid for agai
 test('an item that cannot be read gets what was paid for at its place, if nothing was chosen anew', async () => {
 	const { open } = openExecutions();
 	await open('1', 'a fox').pay(
-		() => ({ kind: 'items', items: [{ json: { url: 'fox.png' } }] }) as never,
+		() => ({ kind: 'storedItems', items: [{ json: { url: 'fox.png' } }] }) as never,
 	);
 	expect(open('2', 'an owl').recover()).toBeUndefined();
 	expect(open('2', 'a fox').recover()).toMatchObject([{ json: { url: 'fox.png' } }]);
@@ -183,7 +183,7 @@ test.each([
 	const store = {};
 	const at = (executionId: string, file: string) => {
 		const data = { id: file, data: 'filesystem-v2', mimeType: 'image/png' };
-		return openPaymentLog<ImagesReceipt>(
+		return openPaymentLog<ImagesResult>(
 			paymentContext(executionId, store, [{ json: {}, binary: { data } }]),
 			[],
 		);
@@ -305,7 +305,7 @@ describe('the key of a payment', () => {
 			[],
 			CONTEXT,
 		);
-		const log = openPaymentLog<ImagesReceipt>(context, []);
+		const log = openPaymentLog<ImagesResult>(context, []);
 		for (const [item, prompt] of prompts.entries()) await identify(log, item, planOf(prompt));
 		return log;
 	};
@@ -360,7 +360,7 @@ describe('the key of a payment', () => {
 });
 
 test('what was paid for is listed in the order of the items, whichever of them was paid for first', async () => {
-	const log = openPaymentLog<ImagesReceipt>(paymentContext('1', {}), []);
+	const log = openPaymentLog<ImagesResult>(paymentContext('1', {}), []);
 	for (const item of [0, 1, 2]) await identify(log, item, planOf(`${item}`));
 	log.assignment.assign();
 	for (const item of [2, 0, 1]) {
@@ -374,7 +374,7 @@ test('what was paid for is listed in the order of the items, whichever of them w
 test('an item may have been charged where the record cannot be read', () => {
 	const chargeIn = (version: number) => {
 		const store = { mediaGatewayPaid: { version, payments: [] } };
-		const log = openPaymentLog<ImagesReceipt>(paymentContext('1', store, [{ json: {} }]), []);
+		const log = openPaymentLog<ImagesResult>(paymentContext('1', store, [{ json: {} }]), []);
 		return [log.itemReport.chargeOf(0), log.itemReport.itemDetails(0).charged];
 	};
 	expect([chargeIn(1), chargeIn(2)]).toEqual([

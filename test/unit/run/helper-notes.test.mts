@@ -2,7 +2,7 @@
 import {
 	checkWorkflow,
 	keepWorkflow,
-	progressWorkflow,
+	submittedWorkflow,
 	supervisorWorkflow,
 } from '../../../nodes/shared/suspend/subWorkflows.js';
 
@@ -16,7 +16,7 @@ test.each([
 	['waits', supervisorWorkflow(context, plan), /\*\*Red after a crash is normal/],
 	['keeps', keepWorkflow(context, plan), /\*\*Red after a crash is normal/],
 	['checks', checkWorkflow(context, plan), /\*\*Red after a crash is normal/],
-	['has what was submitted', progressWorkflow(context), /\*Collect these tasks\*/],
+	['has what was submitted', submittedWorkflow(context), /\*Collect these tasks\*/],
 ])('the one that %s says what it is', (_, { code }, note) => {
 	const nodes = code?.nodes ?? [];
 	const sticky = nodes.find(({ type }) => type === 'n8n-nodes-base.stickyNote');

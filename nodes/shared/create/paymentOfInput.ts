@@ -15,7 +15,7 @@ import { readRequestFacts } from './imageRequest';
  *
  * @returns undefined if the item brings none: nothing was charged for it, or its task has failed
  */
-export const broughtPayment = (
+export const paymentOfInput = (
 	context: IExecuteFunctions,
 	itemIndex: number,
 	taskType: TaskType,
@@ -35,7 +35,13 @@ function readPayment(item: ItemParameters, taskType: TaskType): PaymentResult | 
 	const { cost, costCurrency, ...facts } = factsOfInput(item);
 	const index = finiteNumber(details.index);
 	const requestId = nonEmptyString(details.requestId);
-	const about = { facts: { ...facts, index }, cost, costCurrency, requestId, brought: charged };
+	const about = {
+		facts: { ...facts, index },
+		cost,
+		costCurrency,
+		requestId,
+		chargedByInput: charged,
+	};
 	const urls = Array.isArray(details.urls) ? details.urls : [details.url];
 	const images = urls.flatMap((one) => nonEmptyString(one) ?? []).map((url) => ({ url }));
 	const taskId = nonEmptyString(details.taskId);

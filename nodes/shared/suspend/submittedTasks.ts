@@ -2,7 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
 import { leaving } from '../run/leaving';
 import * as engine from '../run/n8nEngine';
-import { progressWorkflow } from './subWorkflows';
+import { submittedWorkflow } from './subWorkflows';
 
 /*
  * While a batch is being submitted, a crash or a Stop would lose the IDs of its tasks. So a
@@ -29,10 +29,10 @@ const channels = new Map<string, Channel>();
 let opened = 0;
 
 /** The storage of the tasks that a node submits. */
-export type Progress = ReturnType<typeof openProgress>;
+export type SubmittedTasks = ReturnType<typeof openSubmittedTasks>;
 
 /** Starts to store tasks. Errors are ignored: they must not prevent the node from submitting. */
-export function openProgress(context: IExecuteFunctions) {
+export function openSubmittedTasks(context: IExecuteFunctions) {
 	const key = `${context.getExecutionId()} ${(opened += 1)}`;
 	const channel: Channel = {
 		tasks: [],
@@ -45,7 +45,7 @@ export function openProgress(context: IExecuteFunctions) {
 	const start = async (): Promise<void> => {
 		channels.set(key, channel);
 		try {
-			await engine.startSubWorkflow(context, progressWorkflow(context), [{ json: { key } }]);
+			await engine.startSubWorkflow(context, submittedWorkflow(context), [{ json: { key } }]);
 		} catch {
 			// An error at its end keeps the sub-execution in n8n's list.
 		} finally {
@@ -76,7 +76,7 @@ export function openProgress(context: IExecuteFunctions) {
  * @returns the tasks on output 0; on output 1 an item that starts the next round
  * @throws NodeOperationError at the end, if the tasks must stay in n8n's list
  */
-export async function reportProgress(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+export async function reportSubmitted(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const json = context.getInputData()[0]?.json ?? {};
 	const channel = channels.get(String(json.key));
 	if (channel === undefined) return [[], []];

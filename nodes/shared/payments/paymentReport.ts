@@ -20,7 +20,7 @@ import {
 import type { PaymentJournal } from './paymentJournal';
 
 /** What errors and failed items tell of payments. */
-export class PaidItems implements ItemReport {
+export class PaymentReport implements ItemReport {
 	readonly isPaying = true;
 
 	/** Those that have failed, and whose recorded images are returned in place of the error. */
@@ -42,14 +42,14 @@ export class PaidItems implements ItemReport {
 		this.assignment.owned.get(itemIndex)?.result.facts?.estimatedCost ?? 0;
 
 	/** Whether an item has brought its payment. */
-	isBrought(itemIndex: number): boolean {
-		return this.assignment.owned.get(itemIndex)?.result.brought !== undefined;
+	isOfInput(itemIndex: number): boolean {
+		return this.assignment.owned.get(itemIndex)?.result.chargedByInput !== undefined;
 	}
 
 	chargeOf(itemIndex: number): Charged {
 		const payments = this.assignment.paymentsOf(itemIndex);
 		// A record that can't be read may contain any request.
-		const unreadable = this.assignment.unknown === undefined ? [] : (['maybe'] as const);
+		const unreadable = this.assignment.unreadableRecord === undefined ? [] : (['maybe'] as const);
 		return mostCharged([...payments.map(({ result }) => chargeOf(result)), ...unreadable]);
 	}
 
