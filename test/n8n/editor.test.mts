@@ -328,7 +328,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await setParameter('size', '1024x1024');
 		await setParameter('quality', 'high');
 		const set = { size: '1024x1024', quality: 'high' };
-		const seen = { ...set, size: '1024x1024' };
+		const seen = { ...set, size: '1024x1024 (1:1, square)' };
 		expect(await form()).toEqual(seen);
 		await shoot('form');
 
@@ -365,7 +365,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		});
 		await editor.openNode(SUBMIT);
 		await settle();
-		expect(await form()).toMatchObject({ size: '1024x1024' });
+		expect(await form()).toMatchObject({ size: '1024x1024 (1:1, square)' });
 		await chooseModel('aurora-studio');
 		if (reopen) {
 			await editor.closeNode();

@@ -151,9 +151,27 @@ function asField(
 	const field = { ...names, required: false, defaultMatch: false, display: true };
 	if (values.length === 0) return { ...field, type };
 	// Also true and false: the editor would send `false` for a switch that nobody has touched.
-	const options = values.map((value) => ({ name: String(value), value }));
+	const options = values.map((value) => ({ name: valueName(value), value }));
 	return { ...field, type: 'options', options: [NOT_SENT, ...options] };
 }
 
 /** The empty value of a list, which the editor doesn't store. */
 const NOT_SENT = { name: 'Model Default', value: '', description: "Isn't sent" };
+
+/** The largest number in a ratio that is shown: 455:256, say, isn't helpful. */
+const LARGEST_OF_RATIO = 21;
+
+/** The name of a published value; that of a size shows its shape: "1024x1536 (2:3, portrait)". */
+function valueName(value: string | number | boolean): string {
+	const [, wide, high] = /^(\d{1,5})[x*×](\d{1,5})$/i.exec(String(value)) ?? [];
+	const [width, height] = [Number(wide), Number(high)];
+	if (!(width > 0 && height > 0)) return String(value);
+	const shape = width > height ? 'landscape' : width < height ? 'portrait' : 'square';
+	const divisor = greatestCommonDivisor(width, height);
+	const ratio = [width / divisor, height / divisor];
+	const isPlain = ratio.every((part) => part <= LARGEST_OF_RATIO);
+	return `${value} (${isPlain ? `${ratio.join(':')}, ` : ''}${shape})`;
+}
+
+const greatestCommonDivisor = (one: number, other: number): number =>
+	other === 0 ? one : greatestCommonDivisor(other, one % other);

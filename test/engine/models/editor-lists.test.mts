@@ -30,6 +30,13 @@ const MODELS = [
 	{ model: 'odd', media_type: 'image', modes: ['text_to_image', 'toString'] },
 	{ model: 'counted', media_type: 'image', parameters: { n: [1, 2] } },
 	{ model: 'switches', media_type: 'image', parameters: { watermark: [true, false] } },
+	{
+		model: 'sizes',
+		media_type: 'image',
+		parameters: {
+			size: ['1024x1024', '1024x1536', '1536×1024', '1365x768', '0x0', '16:9', 'ax1x1', 1024],
+		},
+	},
 ];
 
 let gateway: Gateway;
@@ -51,6 +58,7 @@ test('the list says what a model costs and does', async () => {
 		'odd (also tostring)',
 		'counted',
 		'switches',
+		'sizes',
 	]);
 	expect(results.map(({ value }) => value)).toEqual(MODELS.map(({ model }) => model));
 });
@@ -91,6 +99,21 @@ describe('the form of a model', () => {
 		expect(fields).toMatchObject([{ id: 'watermark', type: 'options', options }]);
 	});
 
+	test('says the shape of a size in pixels; the value stays', async () => {
+		const { fields } = await (await panel({ model: byName('sizes') })).form();
+		const options = fields[0]!.options as Array<{ name: string; value: unknown }>;
+		expect(options.map(({ name }) => name)).toEqual([
+			'Model Default',
+			'1024x1024 (1:1, square)',
+			'1024x1536 (2:3, portrait)',
+			'1536×1024 (3:2, landscape)',
+			'1365x768 (landscape)',
+			...['0x0', '16:9', 'ax1x1', '1024'],
+		]);
+		const published = MODELS.at(-1)!.parameters as { size: unknown[] };
+		expect(options.map(({ value }) => value)).toEqual(['', ...published.size]);
+	});
+
 	test('of a listed model is the one of the listing, whatever the node holds', async () => {
 		const { fields } = await (await panel(withForm('both', held))).form();
 		expect(fields.map(({ id }) => id)).toEqual(['size', 'seed']);
@@ -124,7 +147,7 @@ describe('the form of a model', () => {
 		expect(fields[0]!.options!.slice(0, 3)).toEqual([
 			{ name: 'Model Default', value: '', description: "Isn't sent" },
 			{ name: 'auto', value: 'auto' },
-			{ name: '1024x1024', value: '1024x1024' },
+			{ name: '1024x1024 (1:1, square)', value: '1024x1024' },
 		]);
 		// What an option sends, or the node itself, has no second field.
 		const sent = REQUEST_OPTIONS.edit.map(({ sentAs }) => sentAs);
