@@ -56,16 +56,6 @@ const OTHER_OUTPUT = {
 		'checks.violations': 'array',
 		estimatedCost: 'number',
 	},
-	'option oneItemPerRequest': {
-		urls: 'array',
-		images: 'array',
-		'images[].error': 'string',
-		'images[].outputFormat': 'string',
-		'images[].quality': 'string',
-		'images[].revisedPrompt': 'string',
-		'images[].size': 'string',
-		'images[].url': 'string',
-	},
 };
 
 /** Each name with what is held of it, in the order of the names. */
@@ -91,10 +81,16 @@ export function namesFile(root: string): string {
 			...outputNames(join(root, 'nodes', className)),
 		},
 	]);
+	// A task has its images as one item of a request has them.
+	const ofTask = Object.entries(outputNames(join(root, 'nodes', 'ImageTask')).output ?? {});
+	const joined = ofTask.filter(([name]) => /^(urls|images)\b/.test(name));
 	const contract = {
 		credentials: Object.fromEntries(credentials),
 		nodes: Object.fromEntries(nodes),
-		'output of several nodes': OTHER_OUTPUT,
+		'output of several nodes': {
+			...OTHER_OUTPUT,
+			'option oneItemPerRequest': Object.fromEntries(joined),
+		},
 	};
 	return `${JSON.stringify(contract, undefined, '\t')}\n`;
 }
