@@ -27,7 +27,7 @@ import { attemptLine } from './wire/attemptLine';
 import {
 	type RunLimits,
 	createSendOnce,
-	type Attempt,
+	type LoggedAttempt,
 	type SendOnce,
 	type ReadBody,
 } from './wire/sendOnce';
@@ -305,7 +305,7 @@ export class Gateway<Key = undefined> {
 		const { account, limits, requests } = this;
 		const { transport, addsKey, log } = this.ports;
 		const { withoutKey } = account;
-		const onAttempt = log && ((attempt: Attempt) => log(withoutKey(attemptLine(attempt))));
+		const onAttempt = log && ((attempt: LoggedAttempt) => log(withoutKey(attemptLine(attempt))));
 		const options = { account, limits, requests, transport, addsKey, onAttempt };
 		return createSendOnce(options, readBody);
 	}

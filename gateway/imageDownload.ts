@@ -121,14 +121,14 @@ function whatHappened(outcome: Outcome, maxBytes: number): string {
 }
 
 /** What a response contains in place of an image, by its first characters. */
-const NO_IMAGE: Array<[start: RegExp, found: string]> = [
+const IN_PLACE_OF_IMAGE: Array<[start: RegExp, found: string]> = [
 	[/^$/, 'nothing'],
 	[/^\s*</, 'a web page'],
 	[/^\s*[{[]/, 'JSON'],
 ];
 
 const foundIn = (text: string): string =>
-	NO_IMAGE.find(([pattern]) => pattern.test(text))?.[1] ?? "a file that isn't an image";
+	IN_PLACE_OF_IMAGE.find(([pattern]) => pattern.test(text))?.[1] ?? "a file that isn't an image";
 
 /** Advice for some of the faults. */
 const ADVICE: Partial<Record<Fault, [advice: string, settings: Setting[]]>> = {

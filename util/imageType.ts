@@ -40,16 +40,22 @@ export const detectPdf = (bytes: Uint8Array): 'application/pdf' | undefined =>
 		? 'application/pdf'
 		: undefined;
 
+/** Whether an address ends like an image file, before its query. */
+export const hasImageEnding = (address: string): boolean =>
+	/\.(png|jpe?g|webp|gif|avif|svg|ico|bmp|tiff?|heic|jxl)$/i.test(
+		address.split(/[?#]/, 1)[0] ?? '',
+	);
+
 /**
  * The first bytes of files that are no images, whatever their type says: films, sounds, documents,
  * archives.
  */
 // prettier-ignore
-const NO_IMAGE = [
+const OTHER_FILES = [
 	'\x1aE\xdf\xa3', '\0\0\x01\xb3', '\0\0\x01\xba', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', '\x1f\x8b',
 ];
 /** Films and sounds whose name comes later. */
-const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
+const FILM_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
 
 /** The type of a drawing, which is text. */
 export const SVG = 'image/svg+xml';
@@ -76,8 +82,8 @@ export function imageTypeOf(bytes: Uint8Array, claimed?: string): string | undef
 	const start = bytes.subarray(0, FIRST_BYTES);
 	const text = Buffer.from(start).toString('latin1');
 	const type = safeMimeType(claimed)?.toLowerCase();
-	if (isText(start) || NO_IMAGE_LATER.test(text)) return undefined;
-	if (NO_IMAGE.some((first) => text.startsWith(first))) return undefined;
+	if (isText(start) || FILM_LATER.test(text)) return undefined;
+	if (OTHER_FILES.some((first) => text.startsWith(first))) return undefined;
 	return type?.startsWith('image/') === true ? type : undefined;
 }
 

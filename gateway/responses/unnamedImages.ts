@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
+import { hasImageEnding } from '../../util/imageType';
 import { imageUrl } from './imageAddress';
 import { LONGEST_ADDRESS } from '../protocol/url';
 
@@ -21,7 +22,7 @@ const NO_RESULT =
 	/^_?links$|(^|_)(inputs?|sources?|requests?|params|parameters|webhooks?|errors?)(_|$)|preview|partial|progress|thumb/;
 
 /** Names of addresses that aren't the result: previews, the source of an edit, and the task. */
-const NO_IMAGE =
+const NO_RESULT_NAME =
 	/(^|_)(previews?|partial|progress|thumb(nail)?s?|input|source|init|reference|mask|prompt|webhook|callback|poll|polling|status|query|task|cancel)(_|$)|^original_/;
 
 /** Names of pages, and of pictures that are no result, on the way to an address or of it itself. */
@@ -30,7 +31,6 @@ const NO_ADDRESS =
 
 /** Names of the address of a result that is no image itself, unless it ends like one. */
 const RESULT_ADDRESS = /^(response|result)_url$/;
-const IMAGE_FILE = /\.(png|jpe?g|webp|gif|avif|svg)([?#]|$)/i;
 
 /** What the name of an address says: that it is an image, or that it is any file. */
 const IMAGE_NAME =
@@ -74,8 +74,8 @@ function foundIn(body: unknown): Found[] {
 }
 
 const isImageName = (name: string, value: string): boolean =>
-	!NO_IMAGE.test(name) &&
-	(!RESULT_ADDRESS.test(name) || IMAGE_FILE.test(value.slice(0, LONGEST_ADDRESS)));
+	!NO_RESULT_NAME.test(name) &&
+	(!RESULT_ADDRESS.test(name) || hasImageEnding(value.slice(0, LONGEST_ADDRESS)));
 
 /** Whether what stands alone in a text is an image inside it, or an address of the web. */
 const isAddress = (url: string): boolean =>
@@ -85,7 +85,7 @@ const isInside = ({ url }: Found): boolean => url.startsWith('data:');
 
 const isAway = (one: Found): boolean => !isInside(one) && !NO_ADDRESS.test(one.place);
 
-const isFile = ({ url }: Found): boolean => IMAGE_FILE.test(url);
+const isFile = ({ url }: Found): boolean => hasImageEnding(url);
 const saysFile = ({ name }: Found): boolean => FILE_NAME.test(name);
 /** The file in an object that is called an image is one; a page there isn't. */
 const saysImage = (one: Found): boolean =>

@@ -1,7 +1,7 @@
 import { oneLine } from '../../util/text';
 import type { Outcome } from '../protocol/outcome';
 import { readRequestId } from '../responses/requestId';
-import type { Attempt } from './sendOnce';
+import type { LoggedAttempt } from './sendOnce';
 
 /** In characters: the address of an image may be longer, and a log has many lines. */
 const LONGEST_URL = 300;
@@ -10,7 +10,7 @@ const LONGEST_URL = 300;
  * The line of a log for an attempt: what was sent, where to, how it ended and when, its number at the
  * gateway, and for which item. Never a query or a body.
  */
-export function attemptLine({ plan, url, outcome, durationMs }: Attempt): string {
+export function attemptLine({ plan, url, outcome, durationMs }: LoggedAttempt): string {
 	const { call, method, item } = plan;
 	const requestId = readRequestId(outcome?.headers);
 	const parts = [

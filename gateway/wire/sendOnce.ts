@@ -46,7 +46,7 @@ const MOST_REDIRECTS_OF_IMAGE = 10;
 const LONGEST_RECEIVED = 2048;
 
 /** An attempt to send a plan, for a log. */
-export interface Attempt {
+export interface LoggedAttempt {
 	plan: RequestPlan;
 	/** The address of its last request, without a query, which may be a signature. */
 	url: string;
@@ -65,7 +65,7 @@ interface SendOnceOptions {
 	/** Whether the transport adds the key to the requests that carry it. */
 	addsKey?: boolean;
 	/** Told of each attempt once it has ended. */
-	onAttempt?: (attempt: Attempt) => void;
+	onAttempt?: (attempt: LoggedAttempt) => void;
 	/** How many redirects are followed; by default as many as are usual. */
 	mostRedirects?: number;
 }

@@ -110,7 +110,7 @@ const modelParametersField: PayingField = {
 };
 
 /** Where there is no image to download. */
-const NO_IMAGE = { mode: ['submit'], ...NOT_IN_TOOLS };
+const SUBMIT_ONLY = { mode: ['submit'], ...NOT_IN_TOOLS };
 
 /**
  * Whether an image becomes binary data.
@@ -165,7 +165,7 @@ export const imageNodeFields = (
 	...sources,
 	modeFieldFor(actions),
 	modelParametersField,
-	downloadField(NO_IMAGE),
+	downloadField(SUBMIT_ONLY),
 	optionsField(imageOptions(taskType)),
 ];
 
