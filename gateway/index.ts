@@ -27,7 +27,7 @@ export { RunEnded } from './wire/inFlight';
 export { statusGroup } from './protocol/status';
 export { readBilling, type Receipt } from './responses/paidResponse';
 export type { ResultFile } from './responses/responseFields';
-export { laterFacts, type ResultFacts } from './responses/resultFacts';
+export { mergedFacts, type ResultFacts } from './responses/resultFacts';
 export { isInline, type Task, taskKey, taskName, type TaskState } from './responses/task';
 export type { TaskEnd, Wait } from './wait/taskWaiter';
 export type { RunLimits } from './wire/sendOnce';

@@ -1,7 +1,7 @@
 import { errorFor } from './errors/errorFor';
 import {
 	UNREAD_RESPONSE,
-	withTaskFirst,
+	laterUnlessTaskLost,
 	refusedLater,
 	stoppedProblem,
 	unusableProblem,
@@ -17,7 +17,7 @@ import {
 	chargedAfter,
 	isGood,
 	isOverloaded,
-	asResultOfLocation,
+	withLocationAsBody,
 	type GoodResponse,
 } from './protocol/outcome';
 import type { PaidPlan } from './protocol/requestPlan';
@@ -84,15 +84,15 @@ async function payOnce<Key, R>(
 	const recordedSend: SendOnce = async (...args) => {
 		const pending = () => {
 			const stopped = stoppedProblem(plan, requests.arriving.get(plan)?.());
-			return eraseIn(withTaskFirst(unclear, stopped), withoutKey);
+			return eraseIn(laterUnlessTaskLost(unclear, stopped), withoutKey);
 		};
 		journal.begin(key, pending);
 		isInProgress = true;
-		const outcome = asResultOfLocation(await sendOnce(...args), plan.call);
+		const outcome = withLocationAsBody(await sendOnce(...args), plan.call);
 		isInProgress = false;
 		if (isGood(outcome) && !isOverloaded(outcome, plan.call)) return outcome;
 		if (chargedAfter(outcome, plan.call, plan.isIdempotent) === 'maybe')
-			unclear = withTaskFirst(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
+			unclear = laterUnlessTaskLost(unclear, withTaskId(plan, errorFor(plan, outcome).problem));
 		else if (unclear === undefined) journal.settle(key, { charged: 'no' });
 		return outcome;
 	};
@@ -134,5 +134,8 @@ function unknownProblem(
 	if (isGateways && !hasCode(failure, 'outcomeUnknown'))
 		return unclear && refusedLater(failure.problem, unclear);
 	// An error of any other kind is of whoever reads the response, which was charged.
-	return withTaskFirst(unclear, withTaskId(plan, isGateways ? failure.problem : UNREAD_RESPONSE));
+	return laterUnlessTaskLost(
+		unclear,
+		withTaskId(plan, isGateways ? failure.problem : UNREAD_RESPONSE),
+	);
 }

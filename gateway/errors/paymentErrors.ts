@@ -32,7 +32,7 @@ export const UNREAD_RESPONSE: Problem = {
 };
 
 /** Of two problems of one payment the later one, unless only the earlier one names a task. */
-export const withTaskFirst = (earlier: Problem | undefined, later: Problem): Problem =>
+export const laterUnlessTaskLost = (earlier: Problem | undefined, later: Problem): Problem =>
 	earlier?.taskId !== undefined && later.taskId === undefined ? earlier : later;
 
 /** The problem of a request that may have been charged before its last attempt was refused. */

@@ -6,7 +6,7 @@ import { requestedPauseMs } from '../protocol/retryAfter';
 import { parseUrl } from '../../util/parseUrl';
 import { throwIfEnded } from '../wire/inFlight';
 import type { SendOnce } from '../wire/sendOnce';
-import { isQuotaRefusal } from '../responses/quota';
+import { is429ForQuota } from '../responses/quota';
 import { CanceledInQueue, TooLateInQueue, type Lane, type RateLimiter } from './rateLimiter';
 import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
 import type { StartedRequest } from './sharedRate';
@@ -132,7 +132,7 @@ export class Client {
 			}
 			last = { outcome, attempts };
 			if (isRateLimited(outcome, plan)) rateRefusals += 1;
-			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
+			if (is429ForQuota(outcome)) quotaRefusals += 1;
 			const decision = decideRetry({
 				plan,
 				outcome,
@@ -165,7 +165,7 @@ export class Client {
 			const outcome = await sendOnce(plan, timeoutMs);
 			// What is paid for may be charged, which its outcome says.
 			if (!plan.paid) throwIfEnded(signal);
-			this.countPauses(plan, outcome, started, lane, until);
+			this.tellRate(plan, outcome, started, lane, until);
 			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome, plan);
 			return outcome;
 		};
@@ -185,7 +185,7 @@ export class Client {
 	}
 
 	/** Records what an outcome says about the gateway's rate limit. */
-	private countPauses(
+	private tellRate(
 		plan: RequestPlan,
 		outcome: Outcome,
 		started: StartedRequest,

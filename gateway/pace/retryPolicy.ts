@@ -3,7 +3,7 @@ import { keyConflict } from '../protocol/idempotency';
 import { isGood, isOverloaded, isSuccess, type Outcome } from '../protocol/outcome';
 import type { Fault } from '../protocol/networkFault';
 import type { RequestPlan } from '../protocol/requestPlan';
-import { isQuotaRefusal } from '../responses/quota';
+import { is429ForQuota } from '../responses/quota';
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_BACKOFF_MS = 20_000;
@@ -33,7 +33,7 @@ type RuledPlan = Pick<RequestPlan, 'call' | 'isIdempotent'>;
 export function isRateLimited(outcome: Outcome, plan?: RuledPlan): boolean {
 	if (isOverloaded(outcome, plan?.call)) return true;
 	const is429 = outcome.kind === 'response' && outcome.httpCode === 429;
-	return is429 && !isQuotaRefusal(outcome) && conflictOf(outcome, plan) === undefined;
+	return is429 && !is429ForQuota(outcome) && conflictOf(outcome, plan) === undefined;
 }
 
 /** What a response says about the key of its request, if that has one. */
@@ -77,7 +77,7 @@ const RETRY_RULES: readonly RetryRule[] = [
 	// adapts, so more attempts help.
 	{ paid: MOST_RATE_REFUSALS, free: MOST_RATE_REFUSALS, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
 	{ paid: 0, free: 0, after: isGood },
-	{ paid: 2, free: 2, after: isQuotaRefusal, counted: 'quotaRefusals' },
+	{ paid: 2, free: 2, after: is429ForQuota, counted: 'quotaRefusals' },
 	{ paid: 0, free: 0, keyed: MOST_KEY_WAITS, after: (outcome, plan) => conflictOf(outcome, plan) === 'inProgress' },
 	{ paid: 6, free: MOST_FREE_TRIES, after: isFault('refused', 'notFound', 'unconnected') },
 	// It was never sent either, but six whole timeouts may be half an hour.

@@ -66,7 +66,7 @@ export const AS_GET = [301, 302, 303];
  * The same outcome; an accepted task that has no body but an address in `Location` gets an empty
  * object as its JSON, and a redirect to the image of the request, without JSON of its own, becomes a response with its address.
  */
-export function asResultOfLocation(outcome: Outcome, call?: Call): Outcome {
+export function withLocationAsBody(outcome: Outcome, call?: Call): Outcome {
 	if (outcome.kind === 'fault') return outcome;
 	const { location, ...headers } = outcome.headers;
 	const isBare = !isJsonObject(outcome.json) && call !== 'message';

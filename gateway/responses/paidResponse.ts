@@ -1,6 +1,6 @@
 import { readBill } from './cost';
 import { readRequestId } from './requestId';
-import { laterFacts, type ResultFacts } from './resultFacts';
+import { mergedFacts, type ResultFacts } from './resultFacts';
 import type { GoodResponse } from '../protocol/outcome';
 import type { TaskType } from '../protocol/taskType';
 import { isFinished } from '../protocol/status';
@@ -60,7 +60,7 @@ export function readPaidResponse(
 	const own = { taskId: taskId ?? '', taskType, statusUrl, sent };
 	const state = readTaskState(own, json, headers);
 	const { images, group, reason } = state;
-	const facts = laterFacts(readBilling({ json, headers }), state);
+	const facts = mergedFacts(readBilling({ json, headers }), state);
 	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
 	// There is no task to poll, and nothing else is looked for.
 	if (isResult && !asynchronous) return { kind: 'images', images, ...facts };

@@ -54,7 +54,7 @@ const QUOTA_CODE =
  * 401, 402 or 403 for it.
  */
 export function isOutOfQuota(response: HttpResponse): boolean {
-	if (response.httpCode === 402 || isQuotaRefusal(response)) return true;
+	if (response.httpCode === 402 || is429ForQuota(response)) return true;
 	return [400, 401, 403].includes(response.httpCode) && saysQuota(response.json);
 }
 
@@ -64,7 +64,7 @@ export function isOutOfQuota(response: HttpResponse): boolean {
  * which also is what people read; the day's quota is one of money, as no wait is that long. In doubt
  * it is the rate, which costs only time.
  */
-export function isQuotaRefusal(outcome: Outcome): boolean {
+export function is429ForQuota(outcome: Outcome): boolean {
 	return outcome.kind === 'response' && outcome.httpCode === 429 && saysQuota(outcome.json);
 }
 

@@ -14,7 +14,7 @@ export interface ResultFacts extends Bill {
 }
 
 /** The facts of a result, each by name: what its last response says, else what an earlier one has said. */
-export const laterFacts = (
+export const mergedFacts = (
 	later: ResultFacts,
 	first: ResultFacts,
 ): { [Name in keyof Required<ResultFacts>]: ResultFacts[Name] } => ({

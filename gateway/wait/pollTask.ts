@@ -12,7 +12,7 @@ import { requestedPauseMs } from '../protocol/retryAfter';
 import { planGet, type FreePlan } from '../protocol/requestPlan';
 import { TASK_PATHS } from '../protocol/taskType';
 import { isErrorCode, readResultAddress, stateIn, taskIdsIn } from '../responses/responseFields';
-import { laterFacts } from '../responses/resultFacts';
+import { mergedFacts } from '../responses/resultFacts';
 import { isErrorWord, isUnknownWord } from '../protocol/status';
 import {
 	namesOwn,
@@ -143,7 +143,7 @@ async function withResult(
 	if (!isGood(outcome)) return found;
 	const result = readTaskState(state, outcome.json, outcome.headers);
 	const { images, response } = result;
-	return { ...found, state: { ...state, ...laterFacts(result, state), images, response } };
+	return { ...found, state: { ...state, ...mergedFacts(result, state), images, response } };
 }
 
 /** In milliseconds: how long the address of a result may be out of reach. */

@@ -139,7 +139,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const { assignment } = paymentLog;
 	const identity = await assignment.identify(itemIndex, gateway.account.id, gateway.digest);
 	const target = readMessageTarget(item);
-	const earlier = assignment.ownEarlier(identity);
+	const earlier = assignment.findOwnEarlier(identity);
 	if (earlier !== undefined) return { itemIndex, target, source: { earlier } };
 	const draft = readMessageDraft(item);
 	const facts = { model: draft.settings.model, prompt: promptIn(draft) };

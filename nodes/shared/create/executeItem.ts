@@ -6,7 +6,7 @@ import {
 	isInline,
 	isOutOfReach,
 	laterBill,
-	laterFacts,
+	mergedFacts,
 	type Task,
 	withDetails,
 } from '../../../gateway';
@@ -109,7 +109,7 @@ async function collectImages(
 	if (current === undefined) return [];
 	const { images, ...about } = current;
 	const { task, facts = {}, requested = 1, refusal } = about;
-	const { usage, cost, costCurrency, ...told } = laterFacts(about, {});
+	const { usage, cost, costCurrency, ...told } = mergedFacts(about, {});
 	const estimatedCost = costOf(facts, images.length);
 	const recorded = { ...about, facts: { ...facts, estimatedCost } };
 	paymentLog.journal.update(itemIndex, { ...recorded, images });
@@ -182,7 +182,7 @@ async function finishTask(
 		const result = await run.gateway.waitFor(wait);
 		if (result.kind === 'open') throw result.error as GatewayError;
 		const { status, images } = result.state;
-		const told = laterFacts(result.state, paid);
+		const told = mergedFacts(result.state, paid);
 		return { ...paid, kind: 'images', task: { ...task, status }, images, ...told };
 	} catch (error) {
 		if (error instanceof GatewayError) {

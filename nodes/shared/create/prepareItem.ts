@@ -99,7 +99,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<J
 		outputSettings: readOutputSettings(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
-	const earlier = identity && assignment.ownEarlier(identity);
+	const earlier = identity && assignment.findOwnEarlier(identity);
 	if (earlier !== undefined) return { kind: 'images', ...settings, source: { earlier } };
 	const request = await prepareRequest(batch, item, isDry);
 	const { checked, order } = request;

@@ -4,7 +4,7 @@ import { digestOf, type Digest } from '../../../util/digest';
 import type { RequestFacts } from '../errors/itemReport';
 import { type isTool, runIndexOf } from '../run/runContext';
 import { claim, EarlierPayments, isInUse, release } from './earlierPayments';
-import { ownKeysOf, type Identity } from './identity';
+import { lookupKeysOf, type Identity } from './identity';
 import {
 	adviceForCalled,
 	endedWithoutResult,
@@ -36,13 +36,13 @@ export interface PaymentSources {
  *
  * 1. the item of the same run (execution, run index), whatever it sends now; so is that of a failed item
  *    that has come back, and has brought it in its details,
- * 2. the item with the same choices and input: its prompt may contain the time of day or a random seed,
- * 3. the item that sends the same request,
+ * 2. the item at the same index with the same choices and input: its prompt may contain the time of day or a random seed,
+ * 3. the item at the same index that sends the same request,
  * 4. another item that sends it, if the payment's own item sends another one.
  *
- * `identify` returns what an item is known by, and `ownEarlier` takes it. With the digest of its request in
+ * `identify` returns what an item is known by, and `findOwnEarlier` takes it. With the digest of its request in
  * it, `assign` gives payments to all that have been identified. The first two rules need neither the item's
- * files nor the model list, which may be gone when a person retries: `ownEarlier` follows them alone. All
+ * files nor the model list, which may be gone when a person retries: `findOwnEarlier` follows them alone. All
  * rules but the first mean the same account (the credential's ID and address). In the same execution, a
  * failed task or an unknown outcome isn't paid for again, but for a message; in another one a person has
  * looked, and the request is sent again. Calls of an agent's tool own them in another way.
@@ -125,8 +125,8 @@ export class Assignment {
 	 * The payment that `assign` will give to an item, whatever its request and those of the other items
 	 * are.
 	 */
-	ownEarlier(identity: Identity): Payment | undefined {
-		const found = this.earlier.find(ownKeysOf(identity));
+	findOwnEarlier(identity: Identity): Payment | undefined {
+		const found = this.earlier.find(lookupKeysOf(identity));
 		// It may be sent again, if the item's request is still the same.
 		if (found?.result.kind === 'unknown' && found.idempotencyKey !== undefined) return undefined;
 		const { unreadableRecord: problem } = this;
@@ -266,7 +266,7 @@ export class Assignment {
 
 	/** The earlier payment that is an item's own. */
 	protected findEarlier(itemIndex: number, identity?: Identity): Payment | undefined {
-		if (identity !== undefined) return this.earlier.find(ownKeysOf(identity));
+		if (identity !== undefined) return this.earlier.find(lookupKeysOf(identity));
 		// One that failed before it was identified, such as by the credential, has the payment of its
 		// index, made for the same choices. In n8n's Retry, it has the index and the input of the
 		// execution that has paid.

@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { callOf } from '../run/n8nEngine';
 import { Assignment } from './assignment';
 import { byKeys } from './earlierPayments';
-import { ownKeysOf, type Identity } from './identity';
+import { lookupKeysOf, type Identity } from './identity';
 import { endedWithoutResult, type Payment, type PaymentResult } from './payment';
 import { keepOnly } from './storedPayments';
 
@@ -20,7 +20,7 @@ export class CallAssignment extends Assignment {
 	private readonly takenOver = new Map<number, Payment>();
 
 	/** Only the request tells which payment is whose. */
-	override ownEarlier(): undefined {
+	override findOwnEarlier(): undefined {
 		return undefined;
 	}
 
@@ -75,7 +75,7 @@ export class CallAssignment extends Assignment {
 		if (isThere && this.earlier.isUsable(earlier)) return earlier;
 		// Simultaneous calls change the list at any time.
 		const now = byKeys(this.payments);
-		return this.earlier.find([identity.requestDigest, ...ownKeysOf(identity).slice(1)], now);
+		return this.earlier.find([identity.requestDigest, ...lookupKeysOf(identity).slice(1)], now);
 	}
 
 	protected override isOwn({ requestDigest }: Payment, itemIndex: number): boolean {

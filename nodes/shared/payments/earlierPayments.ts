@@ -1,4 +1,4 @@
-import { ownKeysOf } from './identity';
+import { lookupKeysOf } from './identity';
 import { endOf, type Payment } from './payment';
 
 /** Payments used by a run in progress: an agent may make the same tool call twice at once. */
@@ -49,7 +49,7 @@ export class EarlierPayments {
 export function byKeys(payments: Payment[]): Map<string, Payment[]> {
 	const found = new Map<string, Payment[]>();
 	for (const payment of [...payments].reverse()) {
-		for (const key of [...ownKeysOf(payment), payment.requestDigest]) {
+		for (const key of [...lookupKeysOf(payment), payment.requestDigest]) {
 			const same = found.get(key);
 			if (same !== undefined) same.push(payment);
 			else if (key !== '') found.set(key, [payment]);

@@ -22,7 +22,7 @@ export interface Identity {
  * The keys by which its own item finds a payment, in their order: its place, its choices and input,
  * its request. An empty key is none.
  */
-export const ownKeysOf = ({
+export const lookupKeysOf = ({
 	executionId,
 	runIndex,
 	itemIndex,

@@ -71,7 +71,7 @@ export class PaymentJournal<R extends Paid> implements Journal<number, R> {
 	/**
 	 * Uses the earlier payment of an item in place of a request, as `pay` does.
 	 *
-	 * @param earlier that of `ownEarlier`
+	 * @param earlier that of `findOwnEarlier`
 	 * @throws GatewayError `outcomeUnknown` if it may have been charged
 	 */
 	reuse(itemIndex: number, { result }: Payment): R {

@@ -2,7 +2,7 @@ import { randomUUID } from 'crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
-import { runToken } from '../run/n8nEngine';
+import { tokenOfRetries } from '../run/n8nEngine';
 import { addHints } from '../run/runContext';
 import { leaving } from '../run/leaving';
 import type { Payment, PaymentResult } from './payment';
@@ -58,7 +58,7 @@ export function openPayments(
 	keepOnly(record.payments, isKept);
 	const opened: OpenedPayments = {
 		payments: record.payments,
-		token: () => runToken(context) ?? (record.token ??= randomUUID()),
+		token: () => tokenOfRetries(context) ?? (record.token ??= randomUUID()),
 		countCall: (requestDigest) => {
 			const { [requestDigest]: count = 0 } = (record.calls ??= {});
 			record.calls[requestDigest] = count + 1;

@@ -22,7 +22,7 @@ const isError = ({ json }: INodeExecutionData): boolean =>
  * The output of a node, whose failed items keep the files of their input items on the error output,
  * as the engine keeps the fields there. For an agent, their texts say whether to repeat the call.
  */
-export function withFailuresShown(
+export function withFilesOfFailed(
 	context: IExecuteFunctions,
 	outputs: INodeExecutionData[][],
 	itemReport: ItemReport,

@@ -242,7 +242,7 @@ export async function readExecution(
  * What names an execution and its retries alike: the token that n8n 2 creates with an execution's data,
  * stores before the first node runs, and takes over in Retry, also after a crash. Undefined in n8n 1.
  */
-export function runToken(context: object): string | undefined {
+export function tokenOfRetries(context: object): string | undefined {
 	const { runExecutionData } = context as { runExecutionData?: { resumeToken?: unknown } };
 	return nonEmptyString(runExecutionData?.resumeToken);
 }

@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { withAdvice, withFailuresShown } from './failedOutput';
+import { withAdvice, withFilesOfFailed } from './failedOutput';
 import { FREE_ITEMS, type ItemReport } from '../errors/itemReport';
 import { resultOfFailure } from './itemRunner';
 import { leavingError, leavingItems } from './leaving';
@@ -25,7 +25,7 @@ export async function runNode(
 	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
 	const wasStopped = isStopped(context);
 	const asLeaving = (outputs: INodeExecutionData[][]): INodeExecutionData[][] =>
-		withFailuresShown(context, outputs, itemReport).map((items) => leavingItems(context, items));
+		withFilesOfFailed(context, outputs, itemReport).map((items) => leavingItems(context, items));
 	try {
 		return asLeaving(await execute());
 	} catch (error) {

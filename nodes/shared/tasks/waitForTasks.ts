@@ -1,5 +1,11 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { isOutOfReach, laterFacts, type TaskEnd, taskName, type TaskState } from '../../../gateway';
+import {
+	isOutOfReach,
+	mergedFacts,
+	type TaskEnd,
+	taskName,
+	type TaskState,
+} from '../../../gateway';
 import { afterColon } from '../../../util/text';
 import { resultItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
@@ -152,6 +158,6 @@ export async function finishedItems(
 	if (refusal !== undefined) {
 		run.hints.add(`The ${taskName(state)} has not all of its images${afterColon(refusal)}`);
 	}
-	const shown = { ...facts, ...laterFacts(state, facts), taskId, taskType, status };
+	const shown = { ...facts, ...mergedFacts(state, facts), taskId, taskType, status };
 	return await resultItems(run, images, { ...shown, model: shown.model ?? model }, outputSettings);
 }

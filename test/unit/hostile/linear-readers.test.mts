@@ -86,7 +86,7 @@ type Shape = (text: string) => unknown[];
 const ROOT = join(__dirname, '../../..');
 /** What takes nothing but what the package has made itself. */
 const OF_OWN_THINGS =
-	/^(plan|create|request[FI]|digestOf|jsonText|withDetails|withoutUndefined|inAll|firstOf|valuesAt|underS|rounded|openA|secretE|unusable|withIdempotencyKey|refusedLater|withTaskFirst|asStream|orderOf|showOrder|[A-Z])/;
+	/^(plan|create|request[FI]|digestOf|jsonText|withDetails|withoutUndefined|inAll|firstOf|valuesAt|underS|rounded|openA|secretE|unusable|withIdempotencyKey|refusedLater|laterUnlessTaskLost|asStream|orderOf|showOrder|[A-Z])/;
 /** The files of a folder, without its door, which exports the same functions. */
 const readers = (folder: string): string[] =>
 	readdirSync(join(ROOT, folder)).filter((file) => file !== 'index.ts');

@@ -53,7 +53,7 @@ test.each([50, 500_000])('an input with %s characters is digested once', async (
 	const identity = await log.assignment.identify(0, 'account', createDigest(countTurns().turn));
 	const before = reads.length;
 	identity.requestDigest = 'digest';
-	expect(log.assignment.ownEarlier(identity)).toBeUndefined();
+	expect(log.assignment.findOwnEarlier(identity)).toBeUndefined();
 	expect(reads).toHaveLength(before);
 });
 

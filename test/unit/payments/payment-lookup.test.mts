@@ -199,7 +199,7 @@ test.each([
 	);
 	first.journal.close();
 	const identity = await identify(next, 0);
-	expect(next.assignment.ownEarlier(identity) !== undefined).toBe(isPaid);
+	expect(next.assignment.findOwnEarlier(identity) !== undefined).toBe(isPaid);
 	next.assignment.assign();
 	expect(next.assignment.owned.has(0)).toBe(isPaid);
 });
@@ -334,7 +334,7 @@ describe('the key of a payment', () => {
 	test('keeps a lost request from being taken for a paid one', async () => {
 		const ownIn = async (earlier: object) => {
 			const log = await open([earlier], []);
-			return log.assignment.ownEarlier(await identify(log, 0, planOf('a')));
+			return log.assignment.findOwnEarlier(await identify(log, 0, planOf('a')));
 		};
 		expect(await ownIn(lost('a', 'r'))).toBeUndefined();
 		expect(await ownIn(lost('a'))).toBeDefined();

@@ -3,7 +3,7 @@ import { faultOf, type Connection, type Fault } from '../../../gateway/protocol/
 import {
 	isGood,
 	chargedAfter,
-	asResultOfLocation,
+	withLocationAsBody,
 	type Outcome,
 } from '../../../gateway/protocol/outcome.js';
 import {
@@ -272,7 +272,7 @@ test('only a success with an object is a response to work with', () => {
 
 describe('a redirect to the image of a request', () => {
 	const at = (httpCode: number, location: string, url?: string) =>
-		asResultOfLocation({
+		withLocationAsBody({
 			...page(httpCode, '<html>'),
 			headers: { location, age: '1' },
 			url,
@@ -304,7 +304,7 @@ describe('a redirect to the image of a request', () => {
 		const headers = { location: '/files/x.png' };
 		const json = { data: [{ url: 'a' }, { url: 'b' }], cost: 1 };
 		const outcome = { kind: 'response', httpCode: 303, headers, text: '', json } as never;
-		expect(asResultOfLocation(outcome)).toBe(outcome);
+		expect(withLocationAsBody(outcome)).toBe(outcome);
 	});
 });
 
@@ -317,7 +317,7 @@ describe('an accepted task without a body, whose address is in Location', () => 
 
 	test.each([201, 202])('is read like one with an empty object: %s', (httpCode) => {
 		const outcome = empty(httpCode, ' \r\n', at);
-		expect(asResultOfLocation(outcome)).toEqual({ ...outcome, json: {} });
+		expect(withLocationAsBody(outcome)).toEqual({ ...outcome, json: {} });
 	});
 
 	test.each<[string, Outcome]>([
@@ -329,7 +329,7 @@ describe('an accepted task without a body, whose address is in Location', () => 
 		['a body', response(202, { id: 'task_1' }, { location: at })],
 		['a response that breaks off behind its head', { ...fault('reset'), httpCode: 202 }],
 	])('is not found in %s', (_name, outcome) => {
-		expect(asResultOfLocation(outcome)).toBe(outcome);
+		expect(withLocationAsBody(outcome)).toBe(outcome);
 	});
 });
 

@@ -1,4 +1,4 @@
-import { isOutOfQuota, isQuotaRefusal, speaksOfMoney } from '../../../gateway/responses/quota.js';
+import { isOutOfQuota, is429ForQuota, speaksOfMoney } from '../../../gateway/responses/quota.js';
 import { isRateLimited } from '../../../gateway/pace/retryPolicy.js';
 import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { response, page } from '../virtual-gateway.mjs';
@@ -52,7 +52,7 @@ const refused = (error: unknown) => response(429, { error });
 test.each(MONEY)('is about money: %s', (message) => {
 	expect(speaksOfMoney(message)).toBe(true);
 	expect(speaksOfMoney(message.toUpperCase())).toBe(true);
-	expect(isQuotaRefusal(refused({ message, type: 'invalid_request_error' }))).toBe(true);
+	expect(is429ForQuota(refused({ message, type: 'invalid_request_error' }))).toBe(true);
 	expect(isRateLimited(refused({ message }))).toBe(false);
 });
 
@@ -68,22 +68,22 @@ test.each([
 	{ code: 'Throttling.RateQuota' },
 	{ code: 'concurrency_limit' },
 ])('what is called %j is haste, whatever it says', (named) => {
-	expect(isQuotaRefusal(refused({ message: 'Insufficient balance', ...named }))).toBe(false);
+	expect(is429ForQuota(refused({ message: 'Insufficient balance', ...named }))).toBe(false);
 });
 
 test.each([{ type: 'invalid_request_error' }, { code: 429 }, { type: null, code: {} }])(
 	'what is called %j is judged by its message',
 	(named) => {
-		expect(isQuotaRefusal(refused({ message: 'Insufficient balance', ...named }))).toBe(true);
-		expect(isQuotaRefusal(refused({ message: 'Too many requests', ...named }))).toBe(false);
+		expect(is429ForQuota(refused({ message: 'Insufficient balance', ...named }))).toBe(true);
+		expect(is429ForQuota(refused({ message: 'Too many requests', ...named }))).toBe(false);
 	},
 );
 
 test('a budget that is exceeded is about money, whatever the message says', () => {
-	expect(isQuotaRefusal(refused({ message: 'Cost: 5, limit: 5', type: 'budget_exceeded' }))).toBe(
+	expect(is429ForQuota(refused({ message: 'Cost: 5, limit: 5', type: 'budget_exceeded' }))).toBe(
 		true,
 	);
-	expect(isQuotaRefusal(refused({ message: 'Cost: 5', type: 'throttling_error' }))).toBe(false);
+	expect(is429ForQuota(refused({ message: 'Cost: 5', type: 'throttling_error' }))).toBe(false);
 });
 
 test.each<[object, boolean]>([
@@ -95,7 +95,7 @@ test.each<[object, boolean]>([
 	[{ error: { message: 'insufficient_quota is not in this code', code: 429 } }, true],
 	[{ code: 'rate_limit', error: { message: 'Insufficient balance' } }, false],
 ])('a 429 with %j is about money: %j', (body, isMoney) => {
-	expect(isQuotaRefusal(response(429, body))).toBe(isMoney);
+	expect(is429ForQuota(response(429, body))).toBe(isMoney);
 });
 
 test.each<[number, object, boolean]>([
@@ -151,6 +151,6 @@ test('nothing but the reason counts, and no other status', () => {
 		response(400, { error: { message: text } }),
 		response(503, { error: { message: text } }),
 	]) {
-		expect(isQuotaRefusal(outcome)).toBe(false);
+		expect(is429ForQuota(outcome)).toBe(false);
 	}
 });

@@ -1,5 +1,5 @@
 import { reasonIn } from '../../../gateway/responses/errorBody.js';
-import { isQuotaRefusal } from '../../../gateway/responses/quota.js';
+import { is429ForQuota } from '../../../gateway/responses/quota.js';
 import { response } from '../virtual-gateway.mjs';
 
 test.each<[object, string]>([
@@ -26,6 +26,6 @@ test.each<[object, string]>([
 
 test('a phrase does not hide that money is missing', () => {
 	const body = { statusCode: 429, error: 'Too Many Requests', message: 'Insufficient balance' };
-	expect(isQuotaRefusal(response(429, body))).toBe(true);
-	expect(isQuotaRefusal(response(429, { ...body, message: 'Slow down, please' }))).toBe(false);
+	expect(is429ForQuota(response(429, body))).toBe(true);
+	expect(is429ForQuota(response(429, { ...body, message: 'Slow down, please' }))).toBe(false);
 });
