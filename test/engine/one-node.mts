@@ -1,10 +1,8 @@
 /** Runs one node, or a chain of them, on items that may carry files, and looks at raw requests. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { smallNode, type BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import type { Host, RunOptions, RunResult } from '../../harness/engine/host.mjs';
-import { NODE, oneRequest, type Settings } from './workbench.mjs';
+import { NODE, oneRequest, serve, type Settings } from './workbench.mjs';
 
 export interface GivenFile {
 	bytes: Buffer;
@@ -136,40 +134,30 @@ export async function openTap(
 ): Promise<Tap> {
 	const requests: RawRequest[] = [];
 	let posts = 0;
-	const server = createServer((request, response) => {
-		const chunks: Buffer[] = [];
-		request.on('data', (chunk: Buffer) => chunks.push(chunk));
-		request.once('end', () => {
-			const { method = '', url: path = '', headers, rawHeaders } = request;
-			const body = Buffer.concat(chunks);
-			const record: RawRequest = { method, path, headers, rawHeaders, body, answer: '' };
-			requests.push(record);
-			const verdict = method === 'POST' ? instead((posts += 1)) : undefined;
-			const answer = (status: number, type: string, text: string) => {
-				record.answer = text;
-				response.writeHead(status, { 'content-type': type }).end(text);
-			};
-			if (verdict === 'reset') return void request.socket.destroy();
-			if (verdict !== undefined) {
-				return answer(verdict, 'application/json', '{"error":{"message":"not now"}}');
-			}
-			if (target === undefined) {
-				const data = [{ url: 'http://127.0.0.1:9/one.png' }];
-				return answer(200, 'application/json', JSON.stringify({ created: 1, data }));
-			}
-			void handOn(target, record).then(({ status, type, text }) => answer(status, type, text));
-		});
+	const server = await serve((request, response, _url, body) => {
+		const { method = '', url: path = '', headers, rawHeaders } = request;
+		const record: RawRequest = { method, path, headers, rawHeaders, body, answer: '' };
+		requests.push(record);
+		const verdict = method === 'POST' ? instead((posts += 1)) : undefined;
+		const answer = (status: number, type: string, text: string) => {
+			record.answer = text;
+			response.writeHead(status, { 'content-type': type }).end(text);
+		};
+		if (verdict === 'reset') return void request.socket.destroy();
+		if (verdict !== undefined) {
+			return answer(verdict, 'application/json', '{"error":{"message":"not now"}}');
+		}
+		if (target === undefined) {
+			const data = [{ url: 'http://127.0.0.1:9/one.png' }];
+			return answer(200, 'application/json', JSON.stringify({ created: 1, data }));
+		}
+		void handOn(target, record).then(({ status, type, text }) => answer(status, type, text));
 	});
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	return {
-		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		...server,
 		requests,
 		get posts() {
 			return requests.filter(({ method }) => method === 'POST');
-		},
-		close: async () => {
-			server.closeAllConnections();
-			await new Promise((resolve) => server.close(resolve));
 		},
 	};
 }

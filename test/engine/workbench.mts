@@ -181,15 +181,16 @@ export interface OwnServer {
 
 /** A server of one's own: another host, or a gateway that responds with what no gateway should. */
 export async function serve(
-	respond: (request: IncomingMessage, response: ServerResponse, url: string) => void,
+	respond: (request: IncomingMessage, response: ServerResponse, url: string, body: Buffer) => void,
 ): Promise<OwnServer> {
 	const requests: OwnServer['requests'] = [];
 	let url = '';
 	const server = createServer((request, response) => {
 		const { method = '', url: path = '', headers } = request;
 		requests.push({ method, url: path, headers });
-		request.resume();
-		request.once('end', () => respond(request, response, url));
+		const chunks: Buffer[] = [];
+		request.on('data', (chunk: Buffer) => chunks.push(chunk));
+		request.once('end', () => respond(request, response, url, Buffer.concat(chunks)));
 	});
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -2,14 +2,11 @@
  * OpenRouter's Image API, which NanoGPT has as well: lists, prices and responses as their documentation
  * has them, and the embedded gateway as one of that kind.
  */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { openPanel } from '../../../harness/engine/editor-calls.mjs';
 import { startGateway } from '../../../simulator/gateway.mjs';
 import { opened } from '../opened.mjs';
 import { errorOf, filesNode, openTap, runChain, type Given } from '../one-node.mjs';
-import { byName, deadAddress, hostFor, NODE, sendJson, TINY_PNG } from '../workbench.mjs';
+import { byName, deadAddress, hostFor, NODE, sendJson, serve, TINY_PNG } from '../workbench.mjs';
 
 const SEEDREAM = 'bytedance-seed/seedream-4.5';
 const ENDPOINTS = `/api/v1/images/models/${SEEDREAM}/endpoints`;
@@ -91,23 +88,16 @@ interface Asked {
 /** A gateway of this kind. */
 async function openRouter({ models, pricing, answer }: RouterOptions = {}) {
 	const asked: Asked[] = [];
-	const server = createServer((request, reply) => {
-		void json(request)
-			.catch(() => ({}))
-			.then((sent) => {
-				const body = sent as Record<string, unknown>;
-				asked.push({ path: request.url!, key: request.headers.authorization, body });
-				const [status, answered] = respond(request.url!);
-				sendJson(reply, answered, status);
-			});
-	});
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-	const close = async () => {
-		server.closeAllConnections();
-		await new Promise((resolve) => server.close(resolve));
-	};
-	await opened(Promise.resolve({ close }));
+	const { url } = await opened(
+		serve(({ url: path = '', headers }, reply, _url, sent) => {
+			// An edit with the usual setting is a form.
+			const text = sent.toString();
+			const body = (text.startsWith('{') ? JSON.parse(text) : {}) as Asked['body'];
+			asked.push({ path, key: headers.authorization, body });
+			const [status, answered] = respond(path);
+			sendJson(reply, answered, status);
+		}),
+	);
 	function respond(path: string): [number, unknown] {
 		if (path === '/api/v1/images') return [answer?.status ?? 200, answer?.body ?? response];
 		if (path === '/api/v1/images/models' && models !== null) {

@@ -2,12 +2,11 @@
 import { secondsOfNodes, timeouts } from '../fast-time.mjs';
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { DynamicStructuredTool } from '@langchain/core/tools';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { ask, ChatBench, KEY, toolNamed, type Use } from './chat-bench.mjs';
-import { everythingIn, sendJson } from '../workbench.mjs';
+import { opened } from '../opened.mjs';
+import { everythingIn, sendJson, serve } from '../workbench.mjs';
 
 const hello = [new HumanMessage('What is 17 * 3?')];
 const TRIES = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
@@ -64,21 +63,15 @@ class Scene {
 
 	bench!: ChatBench;
 
-	private readonly server = createServer(async (request, response) => {
-		const body = (await json(request)) as Block;
-		this.reply(response, body, this.bodies.push(body));
-	});
-
 	async open(): Promise<void> {
-		await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-		const { port } = this.server.address() as AddressInfo;
-		this.url = `http://127.0.0.1:${port}`;
-		this.bench = await ChatBench.at(this.url);
-	}
-
-	async close(): Promise<void> {
-		this.server.closeAllConnections();
-		await new Promise((resolve) => this.server.close(resolve));
+		const { url } = await opened(
+			serve((_request, response, _url, sent) => {
+				const body = JSON.parse(sent.toString()) as Block;
+				this.reply(response, body, this.bodies.push(body));
+			}),
+		);
+		this.url = url;
+		this.bench = await ChatBench.at(url);
 	}
 
 	/** The error of a root node that asks once. */
@@ -101,7 +94,6 @@ class Scene {
 
 const scene = new Scene();
 beforeAll(async () => await scene.open());
-afterAll(async () => await scene.close());
 beforeEach(() => {
 	scene.bodies = [];
 	scene.reply = reply([text('51')], 'end_turn');

@@ -1,11 +1,9 @@
 /** What comes out of the Message node: JSON, the conversation that was sent, the hint about the run. */
 import '../fast-time.mjs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
 import type { Host, RunResult } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
-import { hostFor, NODE, sendJson, workflowOf, type Settings } from '../workbench.mjs';
+import { opened } from '../opened.mjs';
+import { hostFor, NODE, sendJson, serve, workflowOf, type Settings } from '../workbench.mjs';
 
 type Body = { messages: Array<{ role: string; content: unknown }> };
 type Parameters = Record<string, unknown>;
@@ -13,22 +11,20 @@ type Parameters = Record<string, unknown>;
 /** A gateway that responds with what the test says, or with a failure where it is a number. */
 let respond: (body: Body, count: number) => object | number;
 let bodies: Body[];
-let server: Server;
 let host: Host;
 
 beforeAll(async () => {
-	server = createServer(async (request, response) => {
-		const body = (await json(request)) as Body;
-		const answer = respond(body, bodies.push(body));
-		if (typeof answer !== 'number') return sendJson(response, answer);
-		sendJson(response, { error: { message: 'refused' } }, answer);
-	});
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const { port } = server.address() as AddressInfo;
-	host = await hostFor({ baseUrl: `http://127.0.0.1:${port}` });
+	const { url } = await opened(
+		serve((_request, response, _url, sent) => {
+			const body = JSON.parse(sent.toString()) as Body;
+			const answer = respond(body, bodies.push(body));
+			if (typeof answer !== 'number') return sendJson(response, answer);
+			sendJson(response, { error: { message: 'refused' } }, answer);
+		}),
+	);
+	host = await hostFor({ baseUrl: url });
 });
 beforeEach(() => void (bodies = []));
-afterAll(async () => await new Promise((resolve) => server.close(resolve)));
 
 const reply = (content: unknown, more: object = {}) => ({
 	id: 'msg_1',
