@@ -36,7 +36,8 @@ export interface PaymentSources {
  *
  * 1. the item of the same run (execution, run index), whatever it sends now; so is that of a failed item
  *    that has come back, and has brought it in its details,
- * 2. the item at the same index with the same choices and input: its prompt may contain the time of day or a random seed,
+ * 2. the item at the same index with the same choices and input: its prompt may contain the time of
+ *    day or a random seed,
  * 3. the item at the same index that sends the same request,
  * 4. another item that sends it, if the payment's own item sends another one.
  *
