@@ -12,6 +12,7 @@ import {
 	readExtraFields,
 	refuseFields,
 	refuseSecond,
+	sendable,
 	withoutFields,
 	type Forbidden,
 } from '../parameters/requestFields';
@@ -109,5 +110,6 @@ function readModelParameters(item: ItemParameters): JsonObject {
 	const form = item.value('modelParameters');
 	const value = isJsonObject(form) ? form.value : undefined;
 	if (!isJsonObject(value)) return {};
-	return Object.fromEntries(Object.entries(value).filter(([, entry]) => !isEmpty(entry)));
+	const filled = Object.entries(value).filter(([, entry]) => !isEmpty(entry));
+	return sendable(item, 'Model Parameters', Object.fromEntries(filled));
 }

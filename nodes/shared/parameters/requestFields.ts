@@ -1,6 +1,7 @@
 import { deepCopy, type IDataObject, type NodeOperationError } from 'n8n-workflow';
-import type { JsonObject } from '../../../util/json';
-import { isEmpty, isOff, type ItemParameters, type ValueReader } from './itemParameters';
+import { jsonText, type JsonObject } from '../../../util/json';
+import { quote } from '../../../util/text';
+import { isEmpty, isOff, shown, type ItemParameters, type ValueReader } from './itemParameters';
 
 /*
  * Several parameters can set the same field of a request: a field of the node, 'Model Parameters' and
@@ -40,6 +41,31 @@ export function refuseFields(...check: Parameters<typeof forbiddenField>): void 
 	if (error !== undefined) throw error;
 }
 
+/** Whether JSON can represent a value; functions, NaN, cycles and many levels would be lost. */
+function isJson(value: unknown): boolean {
+	const text = jsonText(value, (_, part) => {
+		const isNumber = typeof part !== 'number' || Number.isFinite(part);
+		if (isNumber && typeof part !== 'function' && typeof part !== 'symbol') return part;
+		throw new Error();
+	});
+	return text !== false;
+}
+
+/**
+ * The fields of a parameter, whose values expressions may have set.
+ *
+ * @param source the parameter's label
+ * @throws NodeOperationError that names the first field that a request would lose or replace by null
+ */
+export function sendable(item: ValueReader, source: string, fields: JsonObject): JsonObject {
+	const [name, value] = Object.entries(fields).find(([, entry]) => !isJson(entry)) ?? [];
+	if (name === undefined) return fields;
+	throw item.refusal(
+		`The value of '${quote(name)}' in '${source}' can't be sent`,
+		`It is ${shown(value)}, which JSON can't represent, or not completely.`,
+	);
+}
+
 /**
  * Refuses a setting that has different values in two places, because neither is clearly the one
  * that the user means.
@@ -71,7 +97,7 @@ const quoted = (value: unknown): string => String(JSON.stringify(value)).slice(0
 export function readExtraFields({ options }: ItemParameters): JsonObject {
 	const fields = options.json('extraFields', 'Extra Fields');
 	refuseFields(options, 'Extra Fields', fields, NO_STREAM);
-	return fields;
+	return sendable(options, 'Extra Fields', fields);
 }
 
 /** Reads a field of the node from 'Extra Fields' where they set it, else from the node. */

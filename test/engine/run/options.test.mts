@@ -127,6 +127,15 @@ test.each(MISTAKEN)(
 	},
 );
 
+test.each<[string, IDataObject]>([
+	['Extra Fields', { options: { extraFields: '={{ ({ seed: NaN }) }}' } }],
+	['Model Parameters', { modelParameters: { value: { seed: '={{ NaN }}' } } }],
+])('a value in %s that JSON would replace by null is refused', async (label, parameters) => {
+	const result = await bench.run('imageGeneration', { prompt: 'a fox', ...parameters });
+	expect(result.error?.message).toBe(`The value of 'seed' in '${label}' can't be sent`);
+	expect(bench.gateway.paid).toBe(0);
+});
+
 describe('as a tool of an agent', () => {
 	const generate = async (args: IDataObject, parameters: object = {}, node = {}) =>
 		await bench.host.runAsTool(
