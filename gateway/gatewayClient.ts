@@ -221,7 +221,7 @@ export class Gateway<Key = undefined> {
 	 */
 	announce(tasks: Task[], open = tasks.length): void {
 		this.announced += open;
-		for (const { taskId } of tasks) this.tasks.ids.set(taskId, true);
+		for (const task of tasks) this.tasks.add(task);
 	}
 
 	/**

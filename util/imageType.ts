@@ -40,12 +40,6 @@ export const detectPdf = (bytes: Uint8Array): 'application/pdf' | undefined =>
 		? 'application/pdf'
 		: undefined;
 
-/** Whether an address ends like an image file, before its query. */
-export const hasImageEnding = (address: string): boolean =>
-	/\.(png|jpe?g|webp|gif|avif|svg|ico|bmp|tiff?|heic|jxl)$/i.test(
-		address.split(/[?#]/, 1)[0] ?? '',
-	);
-
 /**
  * The first bytes of files that are no images, whatever their type says: films, sounds, documents,
  * archives.

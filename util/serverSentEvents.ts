@@ -40,4 +40,5 @@ export async function* readServerEvents(
 }
 
 /** JSON without comments of events, which some gateways send as `: PING` until it is there. */
-export const withoutComments = (text: string): string => text.replace(/^[ \t]{0,9}:.*/gm, '');
+export const withoutComments = (text: string): string =>
+	text.replace(/^(?:[ \t]{0,9}(?::[^\r\n]*)?(?:[\r\n]|$))+/, '');

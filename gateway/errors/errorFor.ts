@@ -12,7 +12,7 @@ import { saysFailure, errorIn, errorTypeIn, reasonIn } from '../responses/errorB
 import { idOfAddress, layersOf, readTaskId } from '../responses/responseFields';
 import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, serverOf, type Server } from './faultTexts';
-import { ERRORS, LONGEST_WAIT_S, pauseSecondsOf } from './errorTable';
+import { ERRORS, LONGEST_WAIT_S, pauseSecondsOf, NOT_CHARGED } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
 import { afterTries } from '../../util/tries';
 
@@ -40,8 +40,6 @@ const NAMES: Record<Call, string> = {
 };
 
 const NOTHING_SENT = " Nothing was sent, and you weren't charged for this request.";
-
-const NOT_CHARGED = "You weren't charged for this request.";
 
 const NOT_SENT = 'Nothing was sent: an earlier request got this response.';
 

@@ -68,6 +68,9 @@ const hasNoPace: Fits = (response, { call }) =>
 	response.httpCode === 429 &&
 	(['test', 'listing', 'names'].includes(call) || pauseSecondsOf(response) > LONGEST_WAIT_S);
 
+/** Said of every refusal of a paid request. */
+export const NOT_CHARGED = "You weren't charged for this request.";
+
 /**
  * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that
  * fits counts. `{…}` are the values in `problemFor`, which also says that a paid request wasn't charged;

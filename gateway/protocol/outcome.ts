@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
-import { hasImageEnding } from '../../util/imageType';
 import { keyConflict } from './idempotency';
 import type { Call } from './requestPlan';
 import { wasNeverSent, type Fault } from './networkFault';
@@ -144,7 +143,11 @@ export function isRefusal(httpCode: number, location = ''): boolean {
 export const leadsToResult = (location?: string): boolean =>
 	leadsToTask(location) || leadsToImage(location);
 
-const leadsToImage = (location = ''): boolean => hasImageEnding(location.slice(0, LONGEST_ADDRESS));
+/** Whether an address is one of an image file, with a query or without. Logos and icons of pages are none. */
+const leadsToImage = (location = ''): boolean =>
+	/^[^?#]+\.(png|jpe?g|webp|gif|avif|heic|bmp|tiff?|jxl)([?#]|$)/i.test(
+		location.slice(0, LONGEST_ADDRESS),
+	);
 
 /** Whether an address leads to a task below its endpoint, or to a message. */
 export const leadsToTask = (location = ''): boolean =>

@@ -32,7 +32,7 @@ export interface RequestPlan {
 	/** The multipart/form-data body; `wire/multipart.ts` adds the boundary and Content-Type. */
 	form?: FormBody;
 	/**
-	 * The files of the JSON body, in their order. In place of their bytes it has their digests; `wire/multipart.ts`
+	 * The files of the JSON body. In place of their bytes it has their digests; `wire/multipart.ts`
 	 * puts Base64 there.
 	 */
 	inside?: FormFile[];
@@ -154,6 +154,13 @@ export function planImages(
 	const files = (request.files ?? []).map((file) =>
 		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
 	);
+	const twice = files.find(({ name }) => Object.hasOwn(body, name))?.name;
+	if (twice !== undefined) {
+		throw new GatewayError({
+			message: `A file and another field of the request have the name '${twice}'`,
+			description: 'A gateway reads only one of them. Leave one out, or give it another name.',
+		});
+	}
 	if (kind === 'edit' && imageApi === 'form') {
 		const texts = Object.entries(body).map(([name, value]) => [name, fieldText(value)] as const);
 		const fields = texts.filter((field): field is FormField => field[1] !== undefined);

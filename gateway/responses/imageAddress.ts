@@ -1,16 +1,16 @@
 import { readDataUrl } from '../../util/dataUrl';
-import { detectImageType, FIRST_BYTES, hasImageEnding, isText } from '../../util/imageType';
+import { detectImageType, FIRST_BYTES, isText } from '../../util/imageType';
 
 /** Where a text stands: under the name of an address, in a list, or alone. */
 export type Place = 'named' | 'listed' | 'alone';
 
-const ADDRESS = /^[^\s:?#]+([?#]\S*)?$/;
+const IMAGE_FILE = /^[^\s:?#]+\.(png|jpe?g|webp|gif|avif|svg|ico|bmp|tiff?|heic|jxl)([?#]\S*)?$/i;
 
 /** The same below the gateway's server, where its name may contain spaces. */
-const SPACED_ADDRESS = /^\.{0,2}\/[^\r\n:?#]+([?#]\S*)?$/;
+const SPACED_FILE =
+	/^\.{0,2}\/[^\r\n:?#]+\.(png|jpe?g|webp|gif|avif|svg|ico|bmp|tiff?|heic|jxl)([?#]\S*)?$/i;
 
-const isFile = (text: string): boolean =>
-	hasImageEnding(text) && (ADDRESS.test(text) || SPACED_ADDRESS.test(text));
+const isFile = (text: string): boolean => IMAGE_FILE.test(text) || SPACED_FILE.test(text);
 
 /** What an address relative to the gateway looks like; an ID in its place looks otherwise. */
 const isRelative: Record<Place, (text: string) => boolean> = {

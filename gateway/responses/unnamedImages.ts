@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject } from '../../util/json';
-import { hasImageEnding } from '../../util/imageType';
 import { imageUrl } from './imageAddress';
 import { LONGEST_ADDRESS } from '../protocol/url';
 
@@ -31,6 +30,8 @@ const NO_ADDRESS =
 
 /** Names of the address of a result that is no image itself, unless it ends like one. */
 const RESULT_ADDRESS = /^(response|result)_url$/;
+/** At the end of a query, too. Icons of pages are none. */
+const IMAGE_FILE = /\.(png|jpe?g|webp|gif|avif|svg)([?#]|$)/i;
 
 /** What the name of an address says: that it is an image, or that it is any file. */
 const IMAGE_NAME =
@@ -75,7 +76,7 @@ function foundIn(body: unknown): Found[] {
 
 const isImageName = (name: string, value: string): boolean =>
 	!NO_RESULT_NAME.test(name) &&
-	(!RESULT_ADDRESS.test(name) || hasImageEnding(value.slice(0, LONGEST_ADDRESS)));
+	(!RESULT_ADDRESS.test(name) || IMAGE_FILE.test(value.slice(0, LONGEST_ADDRESS)));
 
 /** Whether what stands alone in a text is an image inside it, or an address of the web. */
 const isAddress = (url: string): boolean =>
@@ -85,7 +86,7 @@ const isInside = ({ url }: Found): boolean => url.startsWith('data:');
 
 const isAway = (one: Found): boolean => !isInside(one) && !NO_ADDRESS.test(one.place);
 
-const isFile = ({ url }: Found): boolean => hasImageEnding(url);
+const isFile = ({ url }: Found): boolean => IMAGE_FILE.test(url);
 const saysFile = ({ name }: Found): boolean => FILE_NAME.test(name);
 /** The file in an object that is called an image is one; a page there isn't. */
 const saysImage = (one: Found): boolean =>

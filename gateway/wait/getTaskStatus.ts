@@ -36,6 +36,7 @@ export async function getTaskStatus(
 	const { taskId, taskType, statusUrl, sent } = wanted;
 	const submittedAtMs = submitTime(clock.now(), ageOf(wanted));
 	const task: PolledTask = { taskId, taskType, statusUrl, sent, submittedAtMs };
+	let refusals = 0;
 	for (let attempts = 1; ; attempts += 1) {
 		const send: SendQuery = async (plan) => await client.attempt({ ...plan, signal });
 		const result = await pollTask(context, task, tasks, send);
@@ -43,7 +44,10 @@ export async function getTaskStatus(
 			hintOtherTask(context, result.state);
 			return result.state;
 		}
-		if (result.kind === 'final' || isEnough(result, task, attempts, client.pausesInARow)) {
+		if (result.kind === 'transient' && result.rateLimited === true) refusals += 1;
+		const failures = attempts - refusals;
+		const inARow = Math.max(refusals, client.pausesInARow);
+		if (result.kind === 'final' || isEnough(result, task, { failures, refusals: inARow })) {
 			const { message } = result.error.problem;
 			const tried = result.kind === 'transient' ? afterTries(attempts) : '';
 			const error = withDetails(result.error, { message: message + tried });
@@ -51,23 +55,21 @@ export async function getTaskStatus(
 		}
 		// After a refusal for the rate, the rate limiter makes the pause.
 		if (result.rateLimited === true) continue;
-		await clock.sleep(Math.max(result.pauseMs ?? 0, backoffMs(attempts, clock.random())), signal);
+		await clock.sleep(Math.max(result.pauseMs ?? 0, backoffMs(failures, clock.random())), signal);
 	}
 }
 
 /**
  * Whether a single look at a task is given up: while no response is about it, by the tries of the retry
- * rules, of which there are more where the last one was refused for the rate. `pollTask` decides how long a
- * task may be missing.
+ * rules, of which those refused for the rate count apart. `pollTask` decides how long a task may be missing.
  */
 function isEnough(
 	{ rateLimited, soon, pauseMs = 0 }: Extract<OpenResult, { kind: 'transient' }>,
 	{ notFoundSince, noImageSince }: PolledTask,
-	attempts: number,
-	pausesInARow: number,
+	{ failures, refusals }: { failures: number; refusals: number },
 ): boolean {
 	if (pauseMs > LONGEST_RETRY_AFTER_MS) return true;
-	if (rateLimited === true) return Math.max(attempts, pausesInARow) >= MOST_RATE_REFUSALS;
+	if (rateLimited === true) return refusals >= MOST_RATE_REFUSALS;
 	const isMissing = soon === true && (notFoundSince ?? noImageSince) !== undefined;
-	return attempts >= MOST_FREE_TRIES && !isMissing;
+	return failures >= MOST_FREE_TRIES && !isMissing;
 }

@@ -106,6 +106,7 @@ export async function pollTask(
 	const foundPath = tasks.paths.get(task.taskType);
 	const wanted = { ...task, statusUrl: withKeyAgain(task.statusUrl, account.key) };
 	for (const query of planTaskQueries(wanted, account.baseUrl, foundPath, isLast)) {
+		if (tasks.isOther(task, folderOf(query.plan))) continue;
 		const outcome = withInnerCode(await send(query.plan), task);
 		const result = readResult(query.plan, outcome, task, tasks.ids);
 		if (result.kind === 'state' && isAboutTask(query, result.state)) {

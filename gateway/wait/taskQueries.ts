@@ -2,7 +2,7 @@ import { ERASED } from '../../util/keyEraser';
 import { LruMap } from '../../util/lruMap';
 import { planGet, taskIdPart, type FreePlan, type RequestPlan } from '../protocol/requestPlan';
 import { TASK_PATHS, TASK_TYPES, type TaskType } from '../protocol/taskType';
-import type { Task } from '../responses/task';
+import { type Task, taskKey } from '../responses/task';
 import { LONGEST_ADDRESS, pathAtGateway } from '../protocol/url';
 
 /**
@@ -92,7 +92,22 @@ const MOST_TASKS = 20_000;
 export class TasksOfRun {
 	readonly ids = new LruMap<string, true>(MOST_TASKS);
 
+	private readonly keys = new LruMap<string, true>(MOST_TASKS);
+
 	readonly paths = new Map<Task['taskType'], string>();
+
+	/** Adds a task that the run polls. */
+	add(task: Task): void {
+		this.ids.set(task.taskId, true);
+		this.keys.set(taskKey(task), true);
+	}
+
+	/** Whether another task of the run, of another kind and with the same ID, is at a path. */
+	isOther({ taskId, taskType }: Task, path: string | undefined): boolean {
+		const kind = kindAt(path);
+		if (kind === undefined || taskType === undefined || kind === taskType) return false;
+		return this.keys.get(taskKey({ taskId, taskType: kind })) === true;
+	}
 
 	/** Records where a task was found, if that tells where the next one of its kind is. */
 	foundAt(task: Task, path: string | undefined): void {

@@ -138,7 +138,7 @@ export class TaskWaiter {
 	private polledTask({ task: submitted, ...wait }: Wait): PolledTask {
 		const { clock } = this.context;
 		const { taskId, taskType, statusUrl, sent } = submitted;
-		this.tasks.ids.set(taskId, true);
+		this.tasks.add(submitted);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
 		const submittedAtMs = submitTime(clock.now(), ageOf(submitted), waitedMs);

@@ -115,7 +115,7 @@ const BEFORE_BYTES = ['"data":"', ';base64,'];
 
 /**
  * Creates the JSON body of a request for one attempt, with the Base64 of its files in place of their
- * digests, in the same order. In a text, the quotes around a digest have backslashes.
+ * digests. In a text, the quotes around a digest have backslashes.
  *
  * @returns `close` as for `multipart`
  * @throws InvalidBodyError if a file can't be read
@@ -127,19 +127,35 @@ export async function jsonWithFiles(
 	const text = jsonText(fields);
 	if (typeof text !== 'string') throw new InvalidBodyError();
 	const { ready, close } = await openAll(files);
-	let end = 0;
-	const pieces = files.flatMap(({ digest, size }, index): Piece[] => {
-		const places = BEFORE_BYTES.map((before) => `${before}${digest}"`);
-		const place = places.find((one) => text.includes(one, end));
+	const taken = new Set<number>();
+	const placed = files.flatMap(({ digest, size }, index) => {
+		const at = BEFORE_BYTES.flatMap((before) => placesOf(before, digest, text));
+		const start = at.find((one) => !taken.has(one));
 		// Additional fields may have replaced the messages, and some files are sent as their addresses.
-		if (place === undefined) return [];
-		const at = text.indexOf(place, end) + place.length - digest.length - 1;
-		const before = text.slice(end, at);
-		end = at + digest.length;
-		return [before, { size, bytes: (ready[index] as OpenFile).bytes }];
+		if (start === undefined) return [];
+		taken.add(start);
+		return [{ start, end: start + digest.length, size, bytes: (ready[index] as OpenFile).bytes }];
 	});
+	let end = 0;
+	const pieces = placed
+		.sort((one, other) => one.start - other.start)
+		.flatMap((file): Piece[] => {
+			const before = text.slice(end, file.start);
+			end = file.end;
+			return [before, file];
+		});
 	const body = new StreamedJson([...pieces, text.slice(end)]);
 	return { body: body as unknown as Blob, close };
+}
+
+/** Where a digest stands in a text, behind what stands before the bytes of a file. */
+function placesOf(before: string, digest: string, text: string): number[] {
+	const places: number[] = [];
+	const mark = `${before}${digest}"`;
+	for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) {
+		places.push(at + before.length);
+	}
+	return places;
 }
 
 /** A file for the HTTP helper, which doesn't close it when the connection fails. */

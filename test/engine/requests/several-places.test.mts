@@ -4,7 +4,7 @@
  */
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { sharedBench } from '../opened.mjs';
-import { byName, MODEL, NODE, TINY_PNG } from '../workbench.mjs';
+import { byName, MODEL, NODE, TINY_PNG, workflowOf } from '../workbench.mjs';
 
 const bench = sharedBench();
 
@@ -94,6 +94,35 @@ const edited = () => ({
 	prompt: 'Make it night',
 	images: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 	download: false,
+});
+
+describe('an edit has no two form fields of one name', () => {
+	test.each(['image'])('no parameter may hold a text called %s', async (name) => {
+		for (const more of [extra({ [name]: 'x' }), form({ [name]: 'x' })]) {
+			const result = await bench.run('imageEdit', { ...edited(), ...more });
+			expect(result.error?.message).toContain(
+				`A file and another field of the request have the name '${name}'`,
+			);
+		}
+		expect(sent()).toEqual([]);
+	});
+
+	test.each<[string, object]>([
+		['model', {}],
+		['mask', { options: { extraFields: { mask: 'none' } } }],
+		['style', form({ style: 'ink' })],
+	])('a file must not be called %s', async (field, more) => {
+		const { options, ...others } = more as { options?: object };
+		const extraFiles = { file: [{ field: ` ${field}`, binaryProperty: 'data' }] };
+		const parameters = { ...edited(), ...others, options: { ...options, extraFiles } };
+		const file = { data: TINY_PNG.toString('base64'), mimeType: 'image/png' };
+		const input = [{ json: {}, binary: { data: file } }];
+		const result = await bench.host.run(workflowOf('imageEdit', parameters), { input });
+		expect(result.error?.message).toBe(
+			`A file and another field of the request have the name '${field}'`,
+		);
+		expect(sent()).toEqual([]);
+	});
 });
 
 describe('Extra Fields of a message', () => {

@@ -106,7 +106,7 @@ test.each([
 	},
 );
 
-test('images of the other kind with a short ID come with a hint', async () => {
+test("a task that is gone does not get the images of the other kind's task with the same ID in this run", async () => {
 	const server = await opened(
 		serve(({ url }, response) =>
 			url?.startsWith('/v1/images/generations/')
@@ -114,9 +114,14 @@ test('images of the other kind with a short ID come with a hint', async () => {
 				: sendJson(response, UNKNOWN, 404),
 		),
 	);
-	// Its kind is more likely to be wrong than the task to be gone.
-	const edit = { taskId: 't7', taskType: 'edit', submittedAt: OLD };
-	const single = await run(server.url, 'imageWait', [edit]);
+	const items = ['edit', 'generation'].map((taskType) => {
+		return { taskId: 't7', taskType, submittedAt: OLD };
+	});
+	const [edit, generation] = (await run(server.url, 'imageWait', items)).json(NODE);
+	expect(edit?.error).toBe('The gateway has no edit task t7 (404)');
+	expect(generation?.error).toBeUndefined();
+	// Alone, its kind is more likely to be wrong than the task to be gone.
+	const single = await run(server.url, 'imageWait', items.slice(0, 1));
 	expect(single.json(NODE)[0]?.error).toBeUndefined();
 	expect(single.hints(NODE).map(({ message }) => message)).toContainEqual(
 		expect.stringMatching(/no edit task t7, but one of the kind 'generation'/),
@@ -195,4 +200,18 @@ test('a status that nobody knows counts only at the path of the task', async () 
 	const item = { taskId: 't', taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };
 	const [failed] = (await run(gateway.url, 'imageTask', [item])).json(NODE);
 	expect(failed?.error).toMatch(/has no edit task t/);
+});
+
+test('a look that was refused for the rate has its tries for faults left', async () => {
+	const statuses = [...Array.from({ length: 7 }, () => 429), 503];
+	const server = await opened(
+		serve((_, response) => {
+			const status = statuses.shift();
+			if (status !== undefined) return sendJson(response, { error: { message: 'busy' } }, status);
+			sendJson(response, { status: 'completed', data: [{ url: 'http://h.example/x' }] });
+		}),
+	);
+	const task = { taskId: 'abcdefghijklmnop', taskType: 'generation', submittedAt: OLD };
+	const [item] = (await run(server.url, 'imageTask', [task])).json(NODE);
+	expect(item).toMatchObject({ status: 'completed' });
 });

@@ -57,6 +57,7 @@ test('a refusal after a loss leaves it unknown; before one, nothing is', async (
 	const { settled, error } = await payWith([REFUSED, fault('reset'), REFUSED]);
 	expect(settled).toEqual(['no', 'maybe']);
 	expect(error.problem.description).toMatch(/The last attempt failed: .*unknown size/);
+	expect(error.problem.description).not.toContain("weren't charged");
 	const refused = await payWith([REFUSED]);
 	expect([refused.settled, refused.error.charged]).toEqual([['no'], 'no']);
 });

@@ -244,6 +244,8 @@ describe('a redirect after a paid request', () => {
 		[302, 'https://x.example/files/x.PNG?signature=a', false],
 		[307, '/files/x.webp#now', false],
 		[302, '/files/x.png.html', true],
+		[302, '/static/maintenance.svg', true],
+		[302, '/favicon.ico', true],
 		[400, '/v1/images/tasks/task_1', true],
 		[500, undefined, false],
 	])('%s to %s: refused is %s', (httpCode, location, refused) => {

@@ -55,6 +55,11 @@ test.each<[string, object, string[]]>([
 	['in a place, not beside it', { ...READY, data: [{ link: V }], picture: U }, [V]],
 	['in the inner place', { ...READY, before: U, result: { files: U, results: [{ src: V }] } }, [V]],
 	['the address of a result that ends like an image', { ...READY, result_url: U }, [U]],
+	[
+		'the same in its query',
+		{ ...READY, result_url: `${V}?filename=a.png` },
+		[`${V}?filename=a.png`],
+	],
 	...[{ tasks: [] }, { job: [] }, { output: {} }, { message: [] }, { content: [] }].map(
 		(other): [string, object, string[]] => [JSON.stringify(other), { ...other, photo: U }, [U]],
 	),

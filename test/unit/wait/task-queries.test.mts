@@ -65,8 +65,9 @@ test.each<[string, 'edit' | undefined, string, boolean]>([
 
 test('of a gateway that is kept, only the last tasks are remembered', () => {
 	const tasks = new TasksOfRun();
-	const add = (taskId: string) => tasks.ids.set(taskId, true);
-	const isKnown = (taskId: string) => tasks.ids.get(taskId) === true;
+	const add = (taskId: string) => tasks.add({ taskId, taskType: 'edit' });
+	const isKnown = (taskId: string) =>
+		tasks.isOther({ taskId, taskType: 'generation' }, '/v1/images/edits');
 	for (const taskId of ['old', 'polled']) add(taskId);
 	for (let index = 0; index < 19_999; index += 1) add(`t${index}`);
 	expect([isKnown('old'), isKnown('polled')]).toEqual([false, true]);

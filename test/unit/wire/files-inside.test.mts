@@ -1,4 +1,4 @@
-/** The body of a message: its plan has the digests of its files, and the bytes come as it is sent. */
+/** The body of a message or an edit: its plan has the digests of its files, and the bytes come as it is sent. */
 import { planMessage } from '../../../gateway/messages/message.js';
 import { bytesBlock } from '../../../gateway/messages/messageFiles.js';
 import { jsonWithFiles } from '../../../gateway/wire/multipart.js';
@@ -31,20 +31,34 @@ async function sent(extraFields?: object) {
 	const plan = planMessage({ ...request(files.map(({ digest }) => digest)), extraFields } as never, files); // prettier-ignore
 	expect([plan.inside, opened]).toEqual([files, 0]);
 	const { body, close } = await jsonWithFiles(plan.body!, plan.inside!);
+	const whole = await textOf(body);
+	close();
+	expect(body.size).toBe(Buffer.byteLength(whole));
+	return JSON.parse(whole) as unknown;
+}
+
+async function textOf(body: Blob): Promise<string> {
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of body.stream() as unknown as AsyncIterable<Uint8Array>) {
 		chunks.push(chunk);
 	}
-	close();
-	const whole = Buffer.concat(chunks);
-	expect(body.size).toBe(whole.length);
-	return JSON.parse(whole.toString()) as unknown;
+	return Buffer.concat(chunks).toString();
 }
 
 test('has each file at its place, also one that comes twice, and texts as they are', async () => {
 	const bytes = ['a red fox', 'an old owl', 'a red fox'].map((words) => btoa(words));
 	expect(await sent()).toEqual(request(bytes));
 	expect(opened).toBe(3);
+});
+
+test('the body may have another order than the files', async () => {
+	const inputs = { image: fox, 1: owl, mask: fox };
+	const urls = Object.entries(inputs).map(([name, { digest }]) => [name, `data:;base64,${digest}`]);
+	const { body } = await jsonWithFiles(Object.fromEntries(urls), Object.values(inputs).reverse());
+	const bytes = ['an old owl', 'a red fox', 'a red fox'].map(
+		(words) => `data:;base64,${btoa(words)}`,
+	);
+	expect(Object.values(JSON.parse(await textOf(body)))).toEqual(bytes);
 });
 
 test('has no file where Extra Fields replace the messages', async () => {

@@ -101,3 +101,11 @@ test.each([': PING\n\n: PING\n', ':\n', '\n: PING\r\n\r\n'])(
 		expect(urls(json)).toEqual([U('a')]);
 	},
 );
+
+test('what looks like a comment inside JSON stays', async () => {
+	const revised_prompt = 'Hello\u2028:smile: you';
+	const json = await read(
+		`: PING\n\n${JSON.stringify({ data: [{ url: U('a'), revised_prompt }] })}`,
+	);
+	expect(json).toMatchObject({ data: [{ url: U('a'), revised_prompt }] });
+});
