@@ -109,11 +109,7 @@ test.each<[string, Outcome, string]>([
 		response(301, {}, { location: 'HTTPS://x/' }),
 		"While testing the credential, the gateway redirected to another address (301). The API key isn't sent to other addresses. If HTTPS://x/ is your gateway's address, enter it as the base URL. See 'Base URL' in the Media Gateway credential.",
 	],
-	[
-		'429',
-		response(429, {}),
-		"Rate limit exceeded (429). Try again later.",
-	],
+	['429', response(429, {}), 'Rate limit exceeded (429). Try again later.'],
 	[
 		'silence',
 		fault('timeout', 'ETIMEDOUT'),
