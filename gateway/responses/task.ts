@@ -102,7 +102,7 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
 
 /**
  * Reads a response with images or a task, in which no field is required: to a status check, a submit, or a
- * synchronous request, whose task has an empty ID. Images without any status are a
+ * synchronous request; a task that no response has named has an empty ID. Images without any status are a
  * result: there is nothing left to wait for. So are those beside an unknown word at 100 %.
  *
  * @param headers of the response, with lower-case names

@@ -6,7 +6,8 @@ import { TooLargeError } from './responseBody';
 
 /**
  * The fault of a request, from the error that the transport threw, which may wrap that of the
- * network. Only its code and text are used: the error contains the request, and with it the key.
+ * network: unwrapped here, told apart by `faultOf`. Only its code and text are used: the error contains
+ * the request, and with it the key.
  */
 export function faultFrom(error: unknown): FaultOutcome {
 	if (error instanceof InvalidBodyError) return { kind: 'fault', fault: 'invalidBody', detail: '' };

@@ -118,7 +118,7 @@ class ItemRunner {
 		});
 	}
 
-	/** Runs a function for every item; an error in one item doesn't affect the others. */
+	/** Runs a function for every item. An error of one ends the others where On Error doesn't continue. */
 	private async forEach(step: (itemIndex: number) => Promise<void>): Promise<void> {
 		const started: Array<Promise<void>> = [];
 		for (let itemIndex = 0; itemIndex < this.count && !this.isStopped; itemIndex += 1) {
