@@ -10,8 +10,8 @@ export type Settled<R> =
 /**
  * The record of what is paid for. The client asks it before a paid request, and tells it of each attempt:
  * no paid request is sent past it. `begin` and `settle` are synchronous: what the journal keeps of a
- * payment, in memory or on disk, it has when they return, because the client doesn't wait for a promise. If `begin` throws, its attempt isn't sent, and the
- * outcome is unknown.
+ * payment, in memory or on disk, it has when they return, because the client doesn't wait for a promise.
+ * If `begin` throws, its attempt isn't sent, and the outcome is unknown.
  *
  * @typeParam Key what a request is known by, which the client doesn't look at
  */

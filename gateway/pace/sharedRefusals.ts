@@ -28,7 +28,10 @@ export class SharedRefusals {
 		return [...refused.values()][0];
 	}
 
-	/** Waits for what a request comes to, and records a refusal. One that is no item's is of an agent, which may ask again later. */
+	/**
+	 * Waits for what a request comes to, and records a refusal. One that is no item's is of an agent,
+	 * which may ask again later.
+	 */
 	async watch(plan: PaidPlan, sending: Promise<Outcome>): Promise<Outcome> {
 		this.pending += 1;
 		const outcome = await sending.finally(() => void (this.pending -= 1));

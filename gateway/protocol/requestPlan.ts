@@ -151,7 +151,9 @@ export function planImages(
 		paid: true,
 	};
 	const body = bodyOf(request, asyncFlag);
-	const files = (request.files ?? []).map((file) =>
+	// A generation has none, whatever a program gives it.
+	const given = kind === 'edit' ? (request.files ?? []) : [];
+	const files = given.map((file) =>
 		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
 	);
 	const twice = files.find(({ name }) => Object.hasOwn(body, name))?.name;

@@ -28,6 +28,12 @@ const file = {
 };
 
 describe('a generation', () => {
+	test.each(['form', 'json', 'images'] as const)('sends no files, with the API %s', (imageApi) => {
+		const style = { imageApi, imageFieldName: 'image' };
+		const plan = planImages('generation', { ...request, files: [file] }, undefined, style);
+		expect(plan).toEqual(planImages('generation', request, undefined, style));
+	});
+
 	test('is synchronous unless asked otherwise', () => {
 		expect(planImages('generation', request)).toEqual({
 			call: 'sync',
