@@ -3,7 +3,7 @@
  * end and a start), and PostgreSQL is away for ten seconds. Prints what became of the rows, and what the
  * gateway charged; exit code 1 if a row has neither image nor reason, or the counts differ.
  *
- * By command: `tsx test/n8n/night.mts`. It takes ten to twenty minutes, with n8n's own times.
+ * By command: `tsx test/n8n/night.mts`. It takes five to ten minutes, with n8n's own times.
  */
 import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import { itemsOf } from '../../harness/server/example-workflows.mjs';
