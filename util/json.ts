@@ -115,6 +115,10 @@ function textIfLong(number: string): string {
 	return isInteger && !Number.isSafeInteger(Number(number)) ? `"${number}"` : number;
 }
 
+/** A copy of the fields without those of some names. */
+export const withoutFields = (fields: JsonObject, names: readonly string[]): JsonObject =>
+	Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+
 /** A copy of the fields without undefined ones: a field that isn't set isn't sent. */
 export function withoutUndefined(fields: JsonObject): JsonObject {
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

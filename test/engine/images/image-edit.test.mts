@@ -214,6 +214,8 @@ describe('an edit as JSON', () => {
 		expect(request!.path).toBe(path);
 		const body = { model: MODEL, prompt: 'make it night', ...sent };
 		expect(JSON.parse(request!.body.toString())).toEqual(body);
+		// An image is none of the parameters by which an item says how it was made.
+		expect(result.json(NODE)[0]).not.toHaveProperty('parameters');
 		// Nor does a dry run show what stands for the bytes until they are sent, or its length.
 		const { options, ...others } = more as { options?: object };
 		const dryRun = { ...others, options: { ...options, dryRun: true } };

@@ -211,6 +211,7 @@ const OTHERS: Record<string, Shape[]> = {
 	wireName: [(text) => [text, 'tool'], (text) => [text, 'property']],
 	withFullAddresses: [(text) => [[{ url: text }], home]],
 	withoutBlanks: [(text) => [turnOf(text)]],
+	withoutFields: [(text) => [{ [text]: text }, ['model', 'prompt']]],
 	withoutInlineImages: [(text) => [{ data: [{ b64_json: text, url: text }], text }]],
 	withPublishedTypes: [(text) => [{ parameters: { size: [text] } }, { size: text }]],
 };
