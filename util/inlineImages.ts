@@ -1,4 +1,4 @@
-import { isJsonObject } from './json';
+import { isJsonObject, mapValues } from './json';
 
 /** A `data:` URL in a text. */
 const DATA_URL = /\bdata:[^\s"'<>]*/gi;
@@ -28,13 +28,10 @@ export function withoutInlineImages(value: unknown, depth = 0): unknown {
 	if (depth >= DEEPEST) return '…';
 	if (Array.isArray(value)) return value.map((entry) => withoutInlineImages(entry, depth + 1));
 	if (!isJsonObject(value)) return value;
-	return Object.fromEntries(
-		Object.entries(value).map(([name, field]) => [
-			name,
-			typeof field === 'string' && isInlineField(name)
-				? REMOVED
-				: withoutInlineImages(field, depth + 1),
-		]),
+	return mapValues(value, (field, name) =>
+		typeof field === 'string' && isInlineField(name)
+			? REMOVED
+			: withoutInlineImages(field, depth + 1),
 	);
 }
 
