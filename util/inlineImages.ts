@@ -1,4 +1,4 @@
-import { isJsonObject } from './json';
+import { isJsonObject, mapValues } from './json';
 
 /** A `data:` URL in a text. */
 const DATA_URL = /\bdata:[^\s"'<>]*/gi;
@@ -13,27 +13,25 @@ export const INLINE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
 const INLINE_NAMES = new Set(INLINE_FIELDS.map((name) => name.replaceAll('_', '')));
 const isInlineField = (name: string): boolean =>
 	INLINE_NAMES.has(name.toLowerCase().replaceAll('_', ''));
+/** In place of an image. It has no size: a plan has the digest of a file where its bytes are sent. */
+const REMOVED = '(image data)';
 /** The deepest level of a response that is searched. */
 const DEEPEST = 50;
 
 /**
- * A copy of a JSON value in which images inside the response are replaced by their size: megabytes
- * of Base64 are useless for agents and the editor.
+ * A copy of a JSON value without the images inside it: megabytes of Base64 are useless for agents and
+ * the editor.
  */
 export function withoutInlineImages(value: unknown, depth = 0): unknown {
-	if (typeof value === 'string')
-		return isImageData(value) ? removed(value) : withoutDataUrls(value);
+	if (typeof value === 'string') return isImageData(value) ? REMOVED : withoutDataUrls(value);
 	if (typeof value !== 'object' || value === null) return value;
 	if (depth >= DEEPEST) return '…';
 	if (Array.isArray(value)) return value.map((entry) => withoutInlineImages(entry, depth + 1));
 	if (!isJsonObject(value)) return value;
-	return Object.fromEntries(
-		Object.entries(value).map(([name, field]) => [
-			name,
-			typeof field === 'string' && isInlineField(name)
-				? removed(field)
-				: withoutInlineImages(field, depth + 1),
-		]),
+	return mapValues(value, (field, name) =>
+		typeof field === 'string' && isInlineField(name)
+			? REMOVED
+			: withoutInlineImages(field, depth + 1),
 	);
 }
 
@@ -46,7 +44,7 @@ function isImageData(text: string): boolean {
 
 /** A text without the bytes of its `data:` URLs. */
 export function withoutDataUrls(text: string): string {
-	return text.replace(DATA_URL, (url) => (isImageUrl(url) ? removed(url) : url));
+	return text.replace(DATA_URL, (url) => (isImageUrl(url) ? REMOVED : url));
 }
 
 function isImageUrl(url: string): boolean {
@@ -55,5 +53,3 @@ function isImageUrl(url: string): boolean {
 	const type = url.slice('data:'.length, Math.max(0, comma)).trim().toLowerCase();
 	return type.startsWith('image/') || type.endsWith('base64');
 }
-
-const removed = (text: string): string => `(image data, ${text.length} characters)`;

@@ -115,6 +115,17 @@ function textIfLong(number: string): string {
 	return isInteger && !Number.isSafeInteger(Number(number)) ? `"${number}"` : number;
 }
 
+/** A copy of the fields with other values. @param change gets each value, and its name */
+export const mapValues = <Value, Other>(
+	fields: Record<string, Value>,
+	change: (value: Value, name: string) => Other,
+): Record<string, Other> =>
+	Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, change(value, name)]));
+
+/** A copy of the fields without those of some names. */
+export const withoutFields = (fields: JsonObject, names: readonly string[]): JsonObject =>
+	Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+
 /** A copy of the fields without undefined ones: a field that isn't set isn't sent. */
 export function withoutUndefined(fields: JsonObject): JsonObject {
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -6,7 +6,6 @@ import { errorIn } from '../responses/errorBody';
 import { readBilling } from '../responses/paidResponse';
 import { withRequestId } from '../responses/requestId';
 import { idIn, readTaskId } from '../responses/responseFields';
-import { NOT_CHARGED } from './errorTable';
 import { shownResponse } from './taskErrors';
 import { afterColon } from '../../util/text';
 
@@ -39,8 +38,8 @@ export const laterUnlessTaskLost = (earlier: Problem | undefined, later: Problem
 /** The problem of a request that may have been charged before its last attempt was refused. */
 export const refusedLater = (refusal: Problem, unclear: Problem): Problem => ({
 	...unclear,
-	// An earlier attempt may have been charged.
-	description: `${unclear.description} The last attempt failed: ${refusal.message}. ${refusal.description.replace(NOT_CHARGED, '').trim()}`,
+	// Not its description, which says that nothing was charged: an earlier attempt may have been.
+	description: `${unclear.description} The last attempt failed: ${refusal.message}.`,
 });
 
 /** The problem of a successful response without an image, task ID or message. */

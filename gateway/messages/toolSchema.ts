@@ -1,5 +1,5 @@
 import { wireName, type WireNames } from './wireNames';
-import { isJsonObject, jsonText, type JsonObject } from '../../util/json';
+import { isJsonObject, jsonText, mapValues, type JsonObject } from '../../util/json';
 
 /** Keywords that hold for the properties beside the parts of a schema, and not for those of the parts. */
 const OF_GIVEN = ['additionalProperties', 'unevaluatedProperties', 'discriminator'];
@@ -94,9 +94,7 @@ export function plainSchema<T>(schema: T, names: WireNames, depth = 0): T {
 		const renamed = Object.entries(value).map(([name, part]) => [rename(name), plain(part)]);
 		return Object.fromEntries(renamed);
 	};
-	const entries = Object.entries(schema).map(([keyword, value]) => [
-		keyword,
+	return mapValues(schema, (value, keyword) =>
 		OF_VALUES.includes(keyword) ? value : plainValue(keyword, value),
-	]);
-	return Object.fromEntries(entries) as T;
+	) as T;
 }

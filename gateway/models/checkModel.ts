@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../util/json';
+import { withoutFields, type JsonObject } from '../../util/json';
 import { quote } from '../../util/text';
 import { LISTS_OF_INPUTS } from '../protocol/credential';
 import { bodyOf, IMAGE_FIELD, type ImageRequest } from '../protocol/requestPlan';
@@ -66,10 +66,8 @@ export const unchecked = <R extends ImageRequest>(request: R): Checked<R> => ({
 });
 
 /** The parameters of a request: all that is sent but its model and its prompt. */
-function parametersOf(request: ImageRequest): JsonObject {
-	const sent = Object.entries(bodyOf(request));
-	return Object.fromEntries(sent.filter(([name]) => name !== 'model' && name !== 'prompt'));
-}
+const parametersOf = (request: ImageRequest): JsonObject =>
+	withoutFields(bodyOf(request), ['model', 'prompt']);
 
 const exactly = (count: ImageCount): number | undefined =>
 	'images' in count && !count.isLimit ? count.images : undefined;

@@ -1,4 +1,4 @@
-import { numberOf, type JsonObject } from '../../util/json';
+import { mapValues, numberOf, type JsonObject } from '../../util/json';
 import { MB } from '../../util/megabyte';
 import { quote } from '../../util/text';
 import type { ModelRecord, NumberRange, ReferenceLimits } from './models';
@@ -128,10 +128,9 @@ const listed = (values: Array<string | number | boolean>): string => quote(value
  * number.
  */
 export function withPublishedTypes(record: ModelRecord, parameters: JsonObject): JsonObject {
-	return Object.fromEntries(
-		Object.entries(parameters).map(([name, value]) => [
-			name,
+	return mapValues(
+		parameters,
+		(value, name) =>
 			allowedFor(record, name).find((entry) => String(entry) === String(value)) ?? value,
-		]),
 	);
 }

@@ -7,7 +7,7 @@ export type Setting =
 	| 'baseUrl' | 'mediaUrl' | 'apiKey' | 'headers' | 'version' | 'idempotencyHeader' | 'messageAuth' | 'asyncFlag'
 	| 'imageApi' | 'allowUnauthorizedCerts' | 'allowedHosts' | 'timeout' | 'requestsPerSecond' | 'concurrency'
 	| 'maxWait' | 'mode' | 'source' | 'task' | 'thinking' | 'effort' | 'max_tokens' | 'budget_tokens' | 'temperature'
-	| 'top_p' | 'top_k' | 'history' | 'json' | 'toolChoice';
+	| 'top_p' | 'top_k' | 'history' | 'json' | 'toolChoice' | 'extraFields' | 'extraFiles' | 'imageFieldName';
 
 /**
  * A problem for a person and for a workflow that continues: the cause, the advice, and everything

@@ -1,8 +1,7 @@
-import type { JsonObject } from '../../util/json';
+import { withoutFields, type JsonObject } from '../../util/json';
 import type { Account } from './account';
 import {
 	asStream,
-	bodyOf,
 	planImages,
 	planUrl,
 	taskTypeOf,
@@ -41,12 +40,14 @@ export function orderOf(
 	// OpenRouter's Image API has no tasks.
 	const flag = asynchronous && account.imageApi !== 'openRouter' ? account.asyncFlag : undefined;
 	const usual = planImages(kind, request, flag, account);
+	const { form, body = {}, inside = [] } = usual;
+	const files = inside.map(({ name }) => name);
 	const plan = stream ? asStream(usual) : usual;
 	return {
 		plan,
 		request,
 		taskType: taskTypeOf(kind, account.imageApi),
-		fields: usual.form ? Object.fromEntries(usual.form.fields) : bodyOf(request, flag),
+		fields: form ? Object.fromEntries(form.fields) : withoutFields(body, files),
 		url: account.withoutKey(planUrl(plan, account.base)),
 	};
 }

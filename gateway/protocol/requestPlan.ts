@@ -159,8 +159,9 @@ export function planImages(
 	const twice = files.find(({ name }) => Object.hasOwn(body, name))?.name;
 	if (twice !== undefined) {
 		throw new GatewayError({
-			message: `A file and another field of the request have the name '${twice}'`,
+			message: `${twice === imageFieldName ? 'The image' : 'A file'} and another field of the request have the name '${twice}'`,
 			description: 'A gateway reads only one of them. Leave one out, or give it another name.',
+			settings: ['extraFields', twice === imageFieldName ? 'imageFieldName' : 'extraFiles'],
 		});
 	}
 	if (kind === 'edit' && imageApi === 'form') {

@@ -58,9 +58,9 @@ export function readPaidResponse(
 	const statusUrl = readTaskAddress(json, headers);
 	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
 	const own = { taskId: taskId ?? '', taskType, statusUrl, sent };
-	const state = readTaskState(own, json, headers);
+	const state = readTaskState(own, json, headers, headers);
 	const { images, group, reason } = state;
-	const facts = mergedFacts(readBilling({ json, headers }), state);
+	const facts = mergedFacts(state, {});
 	const isResult = images.length > 0 && (group === 'success' || group === 'unknown');
 	// There is no task to poll, and nothing else is looked for.
 	if (isResult && !asynchronous) return { kind: 'images', images, ...facts };

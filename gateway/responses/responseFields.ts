@@ -1,7 +1,7 @@
 import { INLINE_FIELDS } from '../../util/inlineImages';
 import { decoded } from '../../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, numberOf, parseJson } from '../../util/json';
-import type { JsonObject } from '../../util/json';
+import { mapValues, type JsonObject } from '../../util/json';
 import { hasImageAddress } from './unnamedImages';
 import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
 import { statusGroup, type StatusGroup } from '../protocol/status';
@@ -14,12 +14,7 @@ function spellingsOf(name: string): string[] {
 }
 
 export const inAllSpellings = <T extends Record<string, readonly string[]>>(table: T): T =>
-	Object.fromEntries(
-		Object.entries(table).map(([field, names]) => [
-			field,
-			[...new Set(names.flatMap(spellingsOf))],
-		]),
-	) as unknown as T;
+	mapValues(table, (names) => [...new Set(names.flatMap(spellingsOf))]) as unknown as T;
 
 /**
  * Where a response has what: one table for the responses to submits and to polls. Each list is read

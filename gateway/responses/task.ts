@@ -106,11 +106,13 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
  * result: there is nothing left to wait for. So are those beside an unknown word at 100 %.
  *
  * @param headers of the response, with lower-case names
+ * @param billed those in which its bill may be: none of a status check, which costs nothing itself
  */
 export function readTaskState(
 	{ taskId, taskType, statusUrl, sent }: Task,
 	body: JsonObject,
 	headers: Record<string, string> = {},
+	billed: Record<string, string> = {},
 ): TaskState {
 	const layers = layersOf(body);
 	const own = { taskId, statusUrl, sent };
@@ -136,7 +138,7 @@ export function readTaskState(
 		created: readCreated(layers),
 		model: firstText([readModelName(layers)]),
 		usage: readUsage(layers),
-		...readBill(layers),
+		...readBill(layers, billed),
 		requestId: readRequestId(headers),
 		refusal: images.length > 0 ? refusalIn(body, layers, status) : undefined,
 		reason,

@@ -108,7 +108,7 @@ export async function pollTask(
 	for (const query of planTaskQueries(wanted, account.baseUrl, foundPath, isLast)) {
 		if (tasks.isOther(task, folderOf(query.plan))) continue;
 		const outcome = withInnerCode(await send(query.plan), task);
-		const result = readResult(query.plan, outcome, task, tasks.ids);
+		const result = readResult(query.plan, outcome, task, tasks.kinds);
 		if (result.kind === 'state' && isAboutTask(query, result.state)) {
 			tasks.foundAt(task, folderOf(query.plan));
 			hintOtherKind(hints, task, folderOf(query.plan));
@@ -250,12 +250,13 @@ function readResult(
 	plan: FreePlan,
 	outcome: Outcome,
 	task: PolledTask,
-	ids: TasksOfRun['ids'],
+	known: TasksOfRun['kinds'],
 ): PollResult {
 	const pauseMs = cappedRetryAfter(outcome);
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
-		if (otherId !== undefined && ids.get(otherId)) return wrongTask(task.taskId, otherId, outcome);
+		if (otherId !== undefined && known.get(otherId))
+			return wrongTask(task.taskId, otherId, outcome);
 		const state = readTaskState(locatedBy(plan, task), outcome.json, outcome.headers);
 		const isState = state.status !== '' && !saysRequestFailed(outcome.json, task, state);
 		if (isState) return { kind: 'state', state, pauseMs };

@@ -2,7 +2,7 @@ import { ERASED } from '../../util/keyEraser';
 import { LruMap } from '../../util/lruMap';
 import { planGet, taskIdPart, type FreePlan, type RequestPlan } from '../protocol/requestPlan';
 import { TASK_PATHS, TASK_TYPES, type TaskType } from '../protocol/taskType';
-import { type Task, taskKey } from '../responses/task';
+import type { Task } from '../responses/task';
 import { LONGEST_ADDRESS, pathAtGateway } from '../protocol/url';
 
 /**
@@ -88,25 +88,22 @@ export const kindAt = (path: string | undefined): TaskType | undefined =>
 /** More tasks than a run has at a time: a gateway that is kept for long forgets the oldest. */
 const MOST_TASKS = 20_000;
 
-/** The tasks of a run: their IDs, and the paths at which they were found, by their kind. */
+/** The tasks of a run: the kinds of each ID, and the paths at which they were found, by their kind. */
 export class TasksOfRun {
-	readonly ids = new LruMap<string, true>(MOST_TASKS);
-
-	private readonly keys = new LruMap<string, true>(MOST_TASKS);
+	readonly kinds = new LruMap<string, Set<Task['taskType']>>(MOST_TASKS);
 
 	readonly paths = new Map<Task['taskType'], string>();
 
 	/** Adds a task that the run polls. */
-	add(task: Task): void {
-		this.ids.set(task.taskId, true);
-		this.keys.set(taskKey(task), true);
+	add({ taskId, taskType }: Task): void {
+		this.kinds.set(taskId, (this.kinds.get(taskId) ?? new Set()).add(taskType));
 	}
 
 	/** Whether another task of the run, of another kind and with the same ID, is at a path. */
 	isOther({ taskId, taskType }: Task, path: string | undefined): boolean {
 		const kind = kindAt(path);
 		if (kind === undefined || taskType === undefined || kind === taskType) return false;
-		return this.keys.get(taskKey({ taskId, taskType: kind })) === true;
+		return this.kinds.get(taskId)?.has(kind) === true;
 	}
 
 	/** Records where a task was found, if that tells where the next one of its kind is. */

@@ -29,8 +29,9 @@ import { searchModelsFor } from '../shared/models/modelChoice';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
-import { forbiddenField, withoutFields, type Forbidden } from '../shared/parameters/requestFields';
+import { forbiddenField, type Forbidden } from '../shared/parameters/requestFields';
 import { addHints, openRun } from '../shared/run/runContext';
+import { withoutFields } from '../../util/json';
 import { withCompleteMessages, type AdaptedModel } from './completeMessages';
 import { GatewayChatModel } from './gatewayChatModel';
 

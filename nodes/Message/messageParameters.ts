@@ -6,7 +6,7 @@ import {
 	readTurns,
 	type Turn,
 } from '../../gateway/messages';
-import { isJsonObject, parseJson, type JsonObject } from '../../util/json';
+import { isJsonObject, parseJson, withoutFields, type JsonObject } from '../../util/json';
 import type { PayingField } from '../shared/fields/choices';
 import {
 	extraMessageFields,
@@ -17,7 +17,7 @@ import {
 import { optionsField, simplifyField } from '../shared/fields/optionFields';
 import { isEmpty, shown, type ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
-import { readExtraFields, withoutFields } from '../shared/parameters/requestFields';
+import { readExtraFields } from '../shared/parameters/requestFields';
 
 /** The parameters of the Message node. */
 export const messageFields: PayingField[] = [

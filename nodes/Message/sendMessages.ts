@@ -45,11 +45,11 @@ const HIDDEN =
 	"The model's thinking came back empty, though it is charged. Set 'Display Thinking' to 'Summarized' to see a summary.";
 
 /** Whether a model doesn't show its thinking, and nobody asked it to leave it out. */
-function hidesThinking({ plan: { body = {} } }: MessageOrder, message: JsonObject): boolean {
+function hidesThinking({ plan: { body = {} } }: MessageOrder, { content }: JsonObject): boolean {
 	const { display } = isJsonObject(body.thinking) ? body.thinking : {};
-	const { thinking, content = [] } = readMessage(message) ?? {};
-	const hasThought = content.some((block) => isJsonObject(block) && block.type === 'thinking');
-	return display === undefined && thinking === '' && hasThought;
+	const blocks = [content].flat().filter(isJsonObject);
+	const thoughts = blocks.filter(({ type }) => type === 'thinking');
+	return display === undefined && thoughts.length > 0 && !thoughts.some(({ thinking }) => thinking);
 }
 
 /** The messages of a run. */

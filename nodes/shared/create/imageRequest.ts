@@ -1,5 +1,5 @@
 import type { ImageRequest, TaskType } from '../../../gateway';
-import { isJsonObject, type JsonObject } from '../../../util/json';
+import { isJsonObject, withoutFields, type JsonObject } from '../../../util/json';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
 import type { RequestFacts } from '../errors/itemReport';
@@ -13,7 +13,6 @@ import {
 	refuseFields,
 	refuseSecond,
 	sendable,
-	withoutFields,
 	type Forbidden,
 } from '../parameters/requestFields';
 

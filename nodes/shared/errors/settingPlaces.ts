@@ -17,6 +17,7 @@ const PLACES: Record<Setting, [name: string, place: string]> = {
 	messageAuth: ["'Message Authentication'", MORE],
 	asyncFlag: ["'Asynchronous Flag'", MORE],
 	imageApi: ["'Image API'", MORE],
+	imageFieldName: ["'Image Field Name'", MORE],
 	allowUnauthorizedCerts: ["'Allow Self-Signed Certificates'", MORE],
 	allowedHosts: [
 		"n8n's protection against server-side request forgery (SSRF), which your administrator sets, and the allowed domains",
@@ -25,6 +26,8 @@ const PLACES: Record<Setting, [name: string, place: string]> = {
 	timeout: ["'Timeout'", OPTIONS],
 	requestsPerSecond: ["'Requests per Second'", OPTIONS],
 	concurrency: ["'Concurrency'", OPTIONS],
+	extraFields: ["'Extra Fields'", OPTIONS],
+	extraFiles: ["'Additional Files'", OPTIONS],
 	// In Image Wait, it isn't among the options.
 	maxWait: ["'Max Wait'", ' of the node'],
 	mode: ["'Synchronous' under 'Mode'", ''],

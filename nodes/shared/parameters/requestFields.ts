@@ -107,10 +107,6 @@ export const readerOf = (
 	name: string,
 ): ValueReader => (Object.hasOwn(extraFields, name) ? item.within(extraFields) : item);
 
-/** Extra Fields without those that replace a field of the node. */
-export const withoutFields = (fields: JsonObject, names: readonly string[]): JsonObject =>
-	Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
-
 /** The longest parameter that is shown, in characters of JSON: it is stored with every image. */
 const LONGEST_PARAMETER = 500;
 

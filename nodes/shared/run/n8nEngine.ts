@@ -8,7 +8,7 @@ import type {
 	IWorkflowSettings,
 } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
-import { nonEmptyString } from '../../../util/json';
+import { mapValues, nonEmptyString } from '../../../util/json';
 
 /*
  * Everything about n8n's engine that the nodes rely on and that n8n doesn't document, as
@@ -83,12 +83,9 @@ export function subWorkflow(
 	if (note !== undefined) positioned.push({ ...sticky(note), position: [0, -NOTE.height - 40] });
 	const all = { [START]: [[nodes[0]?.name ?? '']], ...wires };
 	const to = (node: string) => ({ node, type: n8n.NodeConnectionTypes.Main, index: 0 });
-	const connections = Object.fromEntries(
-		Object.entries(all).map(([from, outputs]) => [
-			from,
-			{ main: outputs.map((names) => names.map(to)) },
-		]),
-	);
+	const connections = mapValues(all, (outputs) => ({
+		main: outputs.map((names) => names.map(to)),
+	}));
 	const code: Partial<IWorkflowBase> = {
 		name,
 		active: false,

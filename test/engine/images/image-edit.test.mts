@@ -212,10 +212,16 @@ describe('an edit as JSON', () => {
 		const [request] = tap.posts;
 		expect(tap.posts).toHaveLength(1);
 		expect(request!.path).toBe(path);
-		expect(JSON.parse(request!.body.toString())).toEqual({
-			...{ model: MODEL, prompt: 'make it night' },
-			...sent,
-		});
+		const body = { model: MODEL, prompt: 'make it night', ...sent };
+		expect(JSON.parse(request!.body.toString())).toEqual(body);
+		// An image is none of the parameters by which an item says how it was made.
+		expect(result.json(NODE)[0]).not.toHaveProperty('parameters');
+		// Nor does a dry run show what stands for the bytes until they are sent, or its length.
+		const { options, ...others } = more as { options?: object };
+		const dryRun = { ...others, options: { ...options, dryRun: true } };
+		const [shown] = (await edit(to, [{ files }], dryRun)).json(NODE);
+		const text = JSON.stringify(body).replace(/"data:[^"]+"/g, '"(image data)"');
+		expect(shown!.request).toMatchObject({ body: JSON.parse(text) });
 		expect(request!.headers).toMatchObject({
 			'content-type': 'application/json',
 			'content-length': String(request!.body.length),

@@ -100,9 +100,12 @@ describe('an edit has no two form fields of one name', () => {
 	test.each(['image'])('no parameter may hold a text called %s', async (name) => {
 		for (const more of [extra({ [name]: 'x' }), form({ [name]: 'x' })]) {
 			const result = await bench.run('imageEdit', { ...edited(), ...more });
-			expect(result.error?.message).toContain(
-				`A file and another field of the request have the name '${name}'`,
-			);
+			expect(result.error).toMatchObject({
+				message: `The image and another field of the request have the name '${name}'`,
+				description: expect.stringContaining(
+					"See 'Extra Fields' in the options, or 'Image Field Name'",
+				),
+			});
 		}
 		expect(sent()).toEqual([]);
 	});
@@ -118,9 +121,10 @@ describe('an edit has no two form fields of one name', () => {
 		const file = { data: TINY_PNG.toString('base64'), mimeType: 'image/png' };
 		const input = [{ json: {}, binary: { data: file } }];
 		const result = await bench.host.run(workflowOf('imageEdit', parameters), { input });
-		expect(result.error?.message).toBe(
-			`A file and another field of the request have the name '${field}'`,
-		);
+		expect(result.error).toMatchObject({
+			message: `A file and another field of the request have the name '${field}'`,
+			description: expect.stringContaining("See 'Extra Fields' and 'Additional Files'"),
+		});
 		expect(sent()).toEqual([]);
 	});
 });

@@ -183,6 +183,7 @@ const OTHERS: Record<string, Shape[]> = {
 		(text) => [[], { model: text, turns: [], blocks: [{ type: { toString: 1 } }], ids: [] }],
 		(text) => [[], { model: text, turns: turnOf(text), blocks: [], ids: [text] }],
 	],
+	mapValues: [(text) => [{ [text]: text }, String]],
 	readApiAddress: ['', 'https://', 'https://h/'].map((start) => (text) => [start + part(text)]),
 	parseJson: [(text) => [text], (text) => [JSON.stringify({ text, list: [text] })]],
 	pathBelow: [(text) => [`${home}/${part(text)}`, home]],
@@ -211,6 +212,7 @@ const OTHERS: Record<string, Shape[]> = {
 	wireName: [(text) => [text, 'tool'], (text) => [text, 'property']],
 	withFullAddresses: [(text) => [[{ url: text }], home]],
 	withoutBlanks: [(text) => [turnOf(text)]],
+	withoutFields: [(text) => [{ [text]: text }, ['model', 'prompt']]],
 	withoutInlineImages: [(text) => [{ data: [{ b64_json: text, url: text }], text }]],
 	withPublishedTypes: [(text) => [{ parameters: { size: [text] } }, { size: text }]],
 };

@@ -54,10 +54,15 @@ test('an ID in a response that was lost is named, whatever comes later', async (
 });
 
 test('a refusal after a loss leaves it unknown; before one, nothing is', async () => {
-	const { settled, error } = await payWith([REFUSED, fault('reset'), REFUSED]);
-	expect(settled).toEqual(['no', 'maybe']);
-	expect(error.problem.description).toMatch(/The last attempt failed: .*unknown size/);
-	expect(error.problem.description).not.toContain("weren't charged");
+	for (const [last, said] of [
+		[REFUSED, /The last attempt failed: .*unknown size\.$/],
+		[fault('refused'), /The last attempt failed: .*connection .* was refused\.$/],
+	] as const) {
+		const { settled, error } = await payWith([REFUSED, fault('reset'), last]);
+		expect(settled).toEqual(['no', 'maybe']);
+		expect(error.problem.description).toMatch(said);
+		expect(error.problem.description).not.toContain("weren't charged");
+	}
 	const refused = await payWith([REFUSED]);
 	expect([refused.settled, refused.error.charged]).toEqual([['no'], 'no']);
 });

@@ -15,7 +15,7 @@ function openRun(responseAt: (path: string) => Outcome) {
 	const account = { baseUrl: 'https://gateway.example', key: 'sk-0123456789' };
 	const context = { account, clock, hints: new Set<string>() };
 	const poll = async (task: Polled) => {
-		tasks.ids.set(task.taskId, true);
+		tasks.add({ taskId: task.taskId });
 		return await pollTask(context, task, tasks, async ({ path }) => {
 			paths.push(path);
 			return await Promise.resolve(responseAt(path));
@@ -29,7 +29,7 @@ const OTHER = 'task_of_another_row';
 /** Polls a task at a gateway that gives the same response everywhere. */
 async function poll(json: object, httpCode = 200) {
 	const run = openRun(() => response(httpCode, json));
-	run.tasks.ids.set(OTHER, true);
+	run.tasks.add({ taskId: OTHER });
 	const task = { taskId: 'task_0123456789', taskType: 'edit' as const, submittedAtMs: -60_000 };
 	const result = await run.poll(task);
 	const reason = result.kind === 'state' ? result.state.reason : result.error.message;
