@@ -293,14 +293,6 @@ export class ItemParameters extends ValueReader {
 		throw this.refusal(`The item has no binary field '${name}'`, `'${label}' names it. ${found}`);
 	}
 
-	/** Whether the item is empty, as after a trigger, and a parameter is too, or reads a field of the item. */
-	hasNothing(name: string): boolean {
-		const { json = {}, binary } = this.input ?? {};
-		const raw = String(this.raw(name) ?? '').trim();
-		const isItsOwn = raw === '' || FIELD_OF_ITEM.test(raw);
-		return isItsOwn && binary === undefined && Object.keys(json).length === 0;
-	}
-
 	/** A parameter with its expressions. */
 	private raw(name: string): unknown {
 		return this.context.getNodeParameter(name, this.itemIndex, null, { rawExpressions: true });

@@ -117,16 +117,17 @@ function detailsOfInput(item: ItemParameters): ItemDetails {
 	const fields = fieldsOf(item.input?.json);
 	const id = nonEmptyString(fields.taskId);
 	const taskId = orUndefined(() => readTaskId(item)) ?? id;
-	const { model, prompt, estimatedCost, cost, costCurrency } = factsOfInput(item);
 	return {
-		// A row without an ID may have lost it.
-		charged: item.hasNothing('taskId') ? 'no' : chargeOfInput(item.input?.json ?? {}),
+		charged: chargeOfInput(item.input?.json ?? {}),
 		taskId,
 		taskType: taskTypeIn(fields),
 		// The item may be that of another task than the one chosen.
 		status: taskId === id ? nonEmptyString(fields.status) : undefined,
 		statusUrl: taskId === id ? nonEmptyString(fields.statusUrl) : undefined,
-		...{ model, prompt, estimatedCost, cost, costCurrency },
+		model: nonEmptyString(fields.model),
+		prompt: nonEmptyString(fields.prompt),
+		estimatedCost: amount(fields.estimatedCost),
+		...billOfInput(fields),
 		requestId: nonEmptyString(fields.requestId),
 		url: taskId === undefined ? nonEmptyString(fields.url) : undefined,
 	};
