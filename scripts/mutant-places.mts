@@ -52,6 +52,10 @@ export function instrument(
 		if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isInterfaceDeclaration(node)) {
 			return node.getText();
 		}
+		// A function whose source becomes a text, such as an expression of n8n: no switch reaches there.
+		if (ts.isFunctionDeclaration(node) && text.includes(`\${${node.name?.text}}`)) {
+			return node.getText();
+		}
 		if (isCondition(node)) {
 			return place(node, 'negated', inner, (on, kept) => `(${on} !== Boolean(${kept}))`);
 		}

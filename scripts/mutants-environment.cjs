@@ -1,4 +1,5 @@
-const { appendFileSync } = require('node:fs');
+const { appendFileSync, writeSync } = require('node:fs');
+const { relative } = require('node:path');
 const Environment = require('../test/environment.cjs');
 
 /** The environment of the tests with one mutant; without one, it notes which mutants a file reaches. */
@@ -16,9 +17,11 @@ module.exports = class extends Environment {
 		};
 	}
 
-	/** The first red test tells enough. */
+	/** The first red test tells enough; the file is named as jest would. */
 	handleTestEvent({ name, test }) {
-		if (name === 'test_done' && test.errors.length > 0 && process.env.MUTANT) process.exit(1);
+		if (name !== 'test_done' || test.errors.length === 0 || !process.env.MUTANT) return;
+		writeSync(2, `FAIL ${relative(process.cwd(), this.#testPath)}\n`);
+		process.exit(1);
 	}
 
 	async teardown() {

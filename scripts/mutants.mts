@@ -78,8 +78,12 @@ function copied(files: string[], wanted: Set<number>): string {
 	return copy;
 }
 
-/** Runs tests in the copy. @returns whether they passed */
-async function passes(copy: string, args: string[], env: NodeJS.ProcessEnv): Promise<boolean> {
+/** Runs tests in the copy. @returns the first red file; undefined if all passed, or an empty text if none was named */
+async function firstRed(
+	copy: string,
+	args: string[],
+	env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
 	const jest = ['--max-semi-space-size=64', join(copy, 'node_modules', 'jest', 'bin', 'jest.js')];
 	const ours = ['mutants-environment.cjs', 'shortest-first.cjs'].map((file) =>
 		join(copy, 'scripts', file),
@@ -91,13 +95,39 @@ async function passes(copy: string, args: string[], env: NodeJS.ProcessEnv): Pro
 	);
 	// One that waits for nothing hears no other signal.
 	const timer = setTimeout(() => child.kill('SIGKILL'), SILENCE_MS);
-	child.stderr.on('data', (text: Buffer) => {
+	let red = '';
+	child.stderr.setEncoding('utf8').on('data', (text: string) => {
 		if (env.MUTANT === undefined) process.stderr.write(text);
+		red ||= (/^FAIL (\S+)/m.exec(text)?.[1] ?? '').replaceAll('\\', '/');
 		timer.refresh();
 	});
 	const status = await endOf(child);
 	clearTimeout(timer);
-	return status === 0;
+	return status === 0 ? undefined : red;
+}
+
+/**
+ * Whether tests notice a mutant. A file counts that is red twice, because a busy machine makes files red too.
+ *
+ * @returns the file; undefined if none is red
+ */
+async function noticedBy(
+	copy: string,
+	number: number,
+	tests: string[],
+): Promise<string | undefined> {
+	const run = async (files: string[]) =>
+		await firstRed(copy, ['--runInBand', '--bail', '--runTestsByPath', ...files], {
+			MUTANT: `${number}`,
+		});
+	for (let left = tests; left.length > 0; ) {
+		const red = await run(left);
+		if (red === undefined) return undefined;
+		// Without a name, jest has hung or broken off.
+		if (red === '' || (await run([red])) !== undefined) return red || 'a run that broke off';
+		left = left.filter((test) => test !== red);
+	}
+	return undefined;
 }
 
 /** All tests, or those that hold sources, as far as imports and the folders of tests tell. */
@@ -118,12 +148,17 @@ function testsFor(files: string[] | 'all', unitOnly: boolean): string[] {
 async function reachedBy(copy: string, tests: string[]): Promise<Map<number, string[]>> {
 	console.log(`${tests.length} files of tests without a change …`);
 	const [notes, output] = ['reached.txt', 'results.json'].map((name) => join(copy, '.cache', name));
-	const args = ['--json', '--outputFile', output!, '--runTestsByPath', ...tests];
-	await passes(copy, args, { MUTANTS_REACHED: notes });
-	const { testResults } = JSON.parse(readFileSync(output!, 'utf8')) as {
-		testResults: Array<{ name: string; status: string }>;
+	const redOf = async (files: string[]): Promise<string[]> => {
+		const args = ['--json', '--outputFile', output!, '--runTestsByPath', ...files];
+		await firstRed(copy, args, { MUTANTS_REACHED: notes });
+		const { testResults } = JSON.parse(readFileSync(output!, 'utf8')) as {
+			testResults: Array<{ name: string; status: string }>;
+		};
+		return testResults.filter(({ status }) => status !== 'passed').map(({ name }) => name);
 	};
-	const red = testResults.filter(({ status }) => status !== 'passed').map(({ name }) => name);
+	let red = await redOf(tests);
+	// Once more, as a busy machine makes files red too.
+	if (red.length > 0) red = await redOf(red);
 	if (red.length > 0) console.log(`Left out, as they fail without a mutant: ${red.join(', ')}`);
 	const reached = new Map<number, string[]>();
 	for (const line of readFileSync(notes!, 'utf8').trim().split('\n')) {
@@ -166,12 +201,12 @@ async function main(): Promise<void> {
 		const work = async (): Promise<void> => {
 			for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
 				const { file, line, what } = places[number - 1]!;
-				const tests = reached.get(number) ?? [];
-				const args = ['--runInBand', '--bail', '--runTestsByPath', ...tests];
-				const isAlive = tests.length === 0 || (await passes(copy, args, { MUTANT: `${number}` }));
-				if (isAlive) alive.push(number);
+				const tests = [...new Set(reached.get(number))];
+				const red = await noticedBy(copy, number, tests);
+				if (red === undefined) alive.push(number);
 				const held = tests.length === 0 ? ' (no test reaches it)' : '';
-				console.log(`${isAlive ? 'ALIVE ' : 'killed'} ${number} ${file}:${line} ${what}${held}`);
+				const verdict = red === undefined ? `ALIVE  ${number}` : `killed ${number}`;
+				console.log(`${verdict} ${file}:${line} ${what}${red ? ` by ${red}` : held}`);
 			}
 		};
 		await Promise.all(Array.from({ length: availableParallelism() }, work));
