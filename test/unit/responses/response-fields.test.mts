@@ -262,6 +262,8 @@ describe('the reason of a failure', () => {
 		...[
 			...['fail_reason', 'failure_reason', 'failed_reason', 'failReason', 'failureReason'],
 			...['failMsg', 'error_message', 'errorMessage', 'error_msg', 'fail_msg', 'task_status_msg'],
+			...['message', 'detail', 'reason', 'msg', 'err_msg', 'errmsg', 'status_msg', 'description'],
+			...['title', 'code', 'rai_filtered_reason', 'block_reason', 'finish_reason', 'error'],
 		].map((name): [object, string] => [{ data: { status: 'failed', [name]: 'no' } }, 'no']),
 		[
 			{
