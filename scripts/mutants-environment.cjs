@@ -10,6 +10,9 @@ module.exports = class extends Environment {
 	constructor(config, context) {
 		super(config, context);
 		this.#testPath = context.testPath;
+		// A busy machine makes tests red too: red is what is so twice.
+		this.global[Symbol.for('RETRY_TIMES')] = 1;
+		this.global[Symbol.for('RETRY_IMMEDIATELY')] = true;
 		const wanted = Number(process.env.MUTANT);
 		this.global.mutant = (number) => {
 			this.#reached.add(number);
@@ -19,7 +22,8 @@ module.exports = class extends Environment {
 
 	/** The first red test tells enough; the file is named as jest would. */
 	handleTestEvent({ name, test }) {
-		if (name !== 'test_done' || test.errors.length === 0 || !process.env.MUTANT) return;
+		const isRed = name === 'test_done' && test.errors.length > 0 && test.invocations > 1;
+		if (!isRed || !process.env.MUTANT) return;
 		writeSync(2, `FAIL ${relative(process.cwd(), this.#testPath)}\n`);
 		process.exit(1);
 	}

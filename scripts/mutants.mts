@@ -106,30 +106,6 @@ async function firstRed(
 	return status === 0 ? undefined : red;
 }
 
-/**
- * Whether tests notice a mutant. A file counts that is red twice, because a busy machine makes files red too.
- *
- * @returns the file; undefined if none is red
- */
-async function noticedBy(
-	copy: string,
-	number: number,
-	tests: string[],
-): Promise<string | undefined> {
-	const run = async (files: string[]) =>
-		await firstRed(copy, ['--runInBand', '--bail', '--runTestsByPath', ...files], {
-			MUTANT: `${number}`,
-		});
-	for (let left = tests; left.length > 0; ) {
-		const red = await run(left);
-		if (red === undefined) return undefined;
-		// Without a name, jest has hung or broken off.
-		if (red === '' || (await run([red])) !== undefined) return red || 'a run that broke off';
-		left = left.filter((test) => test !== red);
-	}
-	return undefined;
-}
-
 /** All tests, or those that hold sources, as far as imports and the folders of tests tell. */
 function testsFor(files: string[] | 'all', unitOnly: boolean): string[] {
 	const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
@@ -148,17 +124,12 @@ function testsFor(files: string[] | 'all', unitOnly: boolean): string[] {
 async function reachedBy(copy: string, tests: string[]): Promise<Map<number, string[]>> {
 	console.log(`${tests.length} files of tests without a change …`);
 	const [notes, output] = ['reached.txt', 'results.json'].map((name) => join(copy, '.cache', name));
-	const redOf = async (files: string[]): Promise<string[]> => {
-		const args = ['--json', '--outputFile', output!, '--runTestsByPath', ...files];
-		await firstRed(copy, args, { MUTANTS_REACHED: notes });
-		const { testResults } = JSON.parse(readFileSync(output!, 'utf8')) as {
-			testResults: Array<{ name: string; status: string }>;
-		};
-		return testResults.filter(({ status }) => status !== 'passed').map(({ name }) => name);
+	const args = ['--json', '--outputFile', output!, '--runTestsByPath', ...tests];
+	await firstRed(copy, args, { MUTANTS_REACHED: notes });
+	const { testResults } = JSON.parse(readFileSync(output!, 'utf8')) as {
+		testResults: Array<{ name: string; status: string }>;
 	};
-	let red = await redOf(tests);
-	// Once more, as a busy machine makes files red too.
-	if (red.length > 0) red = await redOf(red);
+	const red = testResults.filter(({ status }) => status !== 'passed').map(({ name }) => name);
 	if (red.length > 0) console.log(`Left out, as they fail without a mutant: ${red.join(', ')}`);
 	const reached = new Map<number, string[]>();
 	for (const line of readFileSync(notes!, 'utf8').trim().split('\n')) {
@@ -202,15 +173,20 @@ async function main(): Promise<void> {
 			for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
 				const { file, line, what, isShown } = places[number - 1]!;
 				// Half of all tests load what the editor shows, and none reads it.
-				const tests = isShown ? [] : [...new Set(reached.get(number))];
-				const red = await noticedBy(copy, number, tests);
+				const tests = isShown ? [] : (reached.get(number) ?? []);
+				const args = ['--runInBand', '--bail', '--runTestsByPath', ...tests];
+				const red =
+					tests.length === 0 ? undefined : await firstRed(copy, args, { MUTANT: `${number}` });
 				if (red === undefined) alive.push(number);
 				const held = tests.length === 0 ? ` (no test ${isShown ? 'reads' : 'reaches'} it)` : '';
 				const verdict = red === undefined ? `ALIVE  ${number}` : `killed ${number}`;
-				console.log(`${verdict} ${file}:${line} ${what}${red ? ` by ${red}` : held}`);
+				console.log(
+					`${verdict} ${file}:${line} ${what}${red === undefined ? held : ` by ${red || 'a run that broke off'}`}`,
+				);
 			}
 		};
-		await Promise.all(Array.from({ length: availableParallelism() }, work));
+		// As many as jest's: tests wait for a third of their time.
+		await Promise.all(Array.from({ length: availableParallelism() + 2 }, work));
 		const seed = values.random ? ` (seed ${values.seed})` : '';
 		console.log(`${wanted.length - alive.length} of ${wanted.length} killed${seed}`);
 		if (alive.length > 0) process.exitCode = 1;
