@@ -17,10 +17,10 @@ import {
 	writeFileSync,
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { endOf } from '../harness/child.mjs';
-import { testsOf } from './changed-tests.mjs';
+import { engineTestsOf, testsOf } from './changed-tests.mjs';
 import { instrument, type Mutant } from './mutant-places.mjs';
 
 const help = `Changes a source in one place after another, and lists what no unit or engine test notices.
@@ -85,7 +85,7 @@ async function firstRed(
 	env: NodeJS.ProcessEnv,
 ): Promise<string | undefined> {
 	const jest = ['--max-semi-space-size=64', join(copy, 'node_modules', 'jest', 'bin', 'jest.js')];
-	const ours = ['mutants-environment.cjs', 'shortest-first.cjs'].map((file) =>
+	const ours = ['mutants-environment.cjs', 'nearest-first.cjs'].map((file) =>
 		join(copy, 'scripts', file),
 	);
 	const child = spawn(
@@ -175,14 +175,14 @@ async function main(): Promise<void> {
 				// Half of all tests load what the editor shows, and none reads it.
 				const tests = isShown ? [] : (reached.get(number) ?? []);
 				const args = ['--runInBand', '--bail', '--runTestsByPath', ...tests];
-				const red =
-					tests.length === 0 ? undefined : await firstRed(copy, args, { MUTANT: `${number}` });
+				const near = [`unit/${basename(dirname(file))}`, ...(engineTestsOf(file) ?? [])];
+				const env = { MUTANT: `${number}`, MUTANT_NEAR: near.join(' ') };
+				const red = tests.length === 0 ? undefined : await firstRed(copy, args, env);
 				if (red === undefined) alive.push(number);
-				const held = tests.length === 0 ? ` (no test ${isShown ? 'reads' : 'reaches'} it)` : '';
+				const unread = isShown ? ' (no test reads it)' : ' (no test reaches it)';
+				const by = red === undefined ? '' : ` by ${red || 'a run that broke off'}`;
 				const verdict = red === undefined ? `ALIVE  ${number}` : `killed ${number}`;
-				console.log(
-					`${verdict} ${file}:${line} ${what}${red === undefined ? held : ` by ${red || 'a run that broke off'}`}`,
-				);
+				console.log(`${verdict} ${file}:${line} ${what}${tests.length === 0 ? unread : by}`);
 			}
 		};
 		// As many as jest's: tests wait for a third of their time.

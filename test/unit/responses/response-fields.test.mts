@@ -32,6 +32,12 @@ describe("the ID of a response's task", () => {
 		['around a result with an ID', { id: 't1', status: 'running', output: { id: 'o1' } }, 't1'],
 		['in an output', { request_id: 'r1', output: { task_id: 't1' } }, 't1'],
 		['not a text that reports an error', { code: 401, data: 'unauthorized' }, undefined],
+		...[400, 599, -1, 'failed'].map((code): [string, object, undefined] => [
+			`not a text beside the code ${code}`,
+			{ code, data: 'refused' },
+			undefined,
+		]),
+		['beside a code that is no status of HTTP', { code: 600, data: 't1' }, 't1'],
 		['not a text of a failure', { success: false, data: 'refused' }, undefined],
 		['not beside a code', { base_resp: { status_code: 1008 }, data: 'refused' }, undefined],
 		['not a sentence', { data: 'try again later' }, undefined],
