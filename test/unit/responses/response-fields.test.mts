@@ -27,6 +27,7 @@ describe("the ID of a response's task", () => {
 		['inside, beside its status', { id: 'r1', data: { id: 't1', status: 'queued' } }, 't1'],
 		['in a list', { code: 200, data: [{ status: 'submitted', task_id: 't1' }] }, 't1'],
 		['not the kind of its job', { job: 'txt2img', result: 't1' }, 't1'],
+		['in place of its object', { task: 't1' }, 't1'],
 		['in place of the data', { code: 'success', message: '', data: 't1' }, 't1'],
 		['of a finished task', { id: 't1', status: 'completed', data: [{ id: 'i1', url: URL }] }, 't1'],
 		['around a result with an ID', { id: 't1', status: 'running', output: { id: 'o1' } }, 't1'],
