@@ -5,6 +5,8 @@ export interface Mutant {
 	file: string;
 	line: number;
 	what: string;
+	/** Whether the editor alone shows it. */
+	isShown: boolean;
 }
 
 const { SyntaxKind } = ts;
@@ -32,7 +34,8 @@ export function instrument(
 		switched: (on: string, kept: string) => string,
 	): string => {
 		const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
-		const number = numberOf({ file, line, what: `${what}: ${short(node.getText())}` });
+		const named = `${what}: ${short(node.getText())}`;
+		const number = numberOf({ file, line, what: named, isShown: isShown(node) });
 		const kept = textOf(node);
 		return number === undefined ? kept : switched(`mutant(${number})`, kept);
 	};
@@ -50,6 +53,10 @@ export function instrument(
 	/** The text of a node, with a switch around it if it can be changed. */
 	const changed = (node: ts.Node): string => {
 		if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isInterfaceDeclaration(node)) {
+			return node.getText();
+		}
+		// A function whose source becomes a text, such as an expression of n8n: no switch reaches there.
+		if (ts.isFunctionDeclaration(node) && text.includes(`\${${node.name?.text}}`)) {
 			return node.getText();
 		}
 		if (isCondition(node)) {
@@ -101,6 +108,15 @@ function isCondition(node: ts.Node): boolean {
 
 const isText = (node: ts.Node): boolean =>
 	ts.isStringLiteral(node) && !isName(node) && !ts.isExportDeclaration(node.parent);
+
+/** A text of a field or its choices, or an icon. */
+function isShown({ parent }: ts.Node): boolean {
+	if (!ts.isPropertyAssignment(parent)) return false;
+	if (/^'file:/.test(parent.initializer.getText())) return true;
+	const names = parent.parent.properties.map((one) => one.name?.getText() ?? '');
+	const isOfField = names.includes('displayName') || names.includes('value');
+	return isOfField && ['description', 'placeholder', 'hint'].includes(parent.name.getText());
+}
 
 /** The name of a property, which is no value. */
 const isName = (node: ts.Node): boolean =>

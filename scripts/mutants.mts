@@ -17,10 +17,10 @@ import {
 	writeFileSync,
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { endOf } from '../harness/child.mjs';
-import { testsOf } from './changed-tests.mjs';
+import { engineTestsOf, testsOf } from './changed-tests.mjs';
 import { instrument, type Mutant } from './mutant-places.mjs';
 
 const help = `Changes a source in one place after another, and lists what no unit or engine test notices.
@@ -78,10 +78,14 @@ function copied(files: string[], wanted: Set<number>): string {
 	return copy;
 }
 
-/** Runs tests in the copy. @returns whether they passed */
-async function passes(copy: string, args: string[], env: NodeJS.ProcessEnv): Promise<boolean> {
+/** Runs tests in the copy. @returns the first red file; undefined if all passed, or an empty text if none was named */
+async function firstRed(
+	copy: string,
+	args: string[],
+	env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
 	const jest = ['--max-semi-space-size=64', join(copy, 'node_modules', 'jest', 'bin', 'jest.js')];
-	const ours = ['mutants-environment.cjs', 'shortest-first.cjs'].map((file) =>
+	const ours = ['mutants-environment.cjs', 'nearest-first.cjs'].map((file) =>
 		join(copy, 'scripts', file),
 	);
 	const child = spawn(
@@ -91,13 +95,15 @@ async function passes(copy: string, args: string[], env: NodeJS.ProcessEnv): Pro
 	);
 	// One that waits for nothing hears no other signal.
 	const timer = setTimeout(() => child.kill('SIGKILL'), SILENCE_MS);
-	child.stderr.on('data', (text: Buffer) => {
+	let red = '';
+	child.stderr.setEncoding('utf8').on('data', (text: string) => {
 		if (env.MUTANT === undefined) process.stderr.write(text);
+		red ||= (/^FAIL (\S+)/m.exec(text)?.[1] ?? '').replaceAll('\\', '/');
 		timer.refresh();
 	});
 	const status = await endOf(child);
 	clearTimeout(timer);
-	return status === 0;
+	return status === 0 ? undefined : red;
 }
 
 /** All tests, or those that hold sources, as far as imports and the folders of tests tell. */
@@ -119,7 +125,7 @@ async function reachedBy(copy: string, tests: string[]): Promise<Map<number, str
 	console.log(`${tests.length} files of tests without a change …`);
 	const [notes, output] = ['reached.txt', 'results.json'].map((name) => join(copy, '.cache', name));
 	const args = ['--json', '--outputFile', output!, '--runTestsByPath', ...tests];
-	await passes(copy, args, { MUTANTS_REACHED: notes });
+	await firstRed(copy, args, { MUTANTS_REACHED: notes });
 	const { testResults } = JSON.parse(readFileSync(output!, 'utf8')) as {
 		testResults: Array<{ name: string; status: string }>;
 	};
@@ -165,16 +171,22 @@ async function main(): Promise<void> {
 		const waiting = [...wanted];
 		const work = async (): Promise<void> => {
 			for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
-				const { file, line, what } = places[number - 1]!;
-				const tests = reached.get(number) ?? [];
+				const { file, line, what, isShown } = places[number - 1]!;
+				// Half of all tests load what the editor shows, and none reads it.
+				const tests = isShown ? [] : (reached.get(number) ?? []);
 				const args = ['--runInBand', '--bail', '--runTestsByPath', ...tests];
-				const isAlive = tests.length === 0 || (await passes(copy, args, { MUTANT: `${number}` }));
-				if (isAlive) alive.push(number);
-				const held = tests.length === 0 ? ' (no test reaches it)' : '';
-				console.log(`${isAlive ? 'ALIVE ' : 'killed'} ${number} ${file}:${line} ${what}${held}`);
+				const near = [`unit/${basename(dirname(file))}`, ...(engineTestsOf(file) ?? [])];
+				const env = { MUTANT: `${number}`, MUTANT_NEAR: near.join(' ') };
+				const red = tests.length === 0 ? undefined : await firstRed(copy, args, env);
+				if (red === undefined) alive.push(number);
+				const unread = isShown ? ' (no test reads it)' : ' (no test reaches it)';
+				const by = red === undefined ? '' : ` by ${red || 'a run that broke off'}`;
+				const verdict = red === undefined ? `ALIVE  ${number}` : `killed ${number}`;
+				console.log(`${verdict} ${file}:${line} ${what}${tests.length === 0 ? unread : by}`);
 			}
 		};
-		await Promise.all(Array.from({ length: availableParallelism() }, work));
+		// As many as jest's: tests wait for a third of their time.
+		await Promise.all(Array.from({ length: availableParallelism() + 2 }, work));
 		const seed = values.random ? ` (seed ${values.seed})` : '';
 		console.log(`${wanted.length - alive.length} of ${wanted.length} killed${seed}`);
 		if (alive.length > 0) process.exitCode = 1;

@@ -180,8 +180,10 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	};
 	const filled = (text: string): string =>
 		text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
-	const [, message = '', description = '', settings] =
-		ERRORS.find(([fits]) => fits(response, plan, said ?? '')) ?? [];
+	// The last row fits all.
+	const [, message, description, settings] = ERRORS.find(([fits]) =>
+		fits(response, plan, said ?? ''),
+	)!;
 	const isRefused = plan.call === 'message' && httpCode === 400;
 	const advice = isRefused ? refusalAdvice(plan.body ?? {}, said ?? '') : [];
 	const stored = plan.isIdempotent === true && mayBeStored(response) ? [MAY_BE_STORED] : [];

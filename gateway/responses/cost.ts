@@ -6,7 +6,7 @@ import { firstOf } from './responseFields';
  * The names of what a request has cost, the best witness first, with what one unit is worth and the
  * currency of some. Totals of a key or a day, and estimates, are no bill.
  */
-export const AMOUNTS: Array<[name: string, unit: number, currency?: string]> = [
+const AMOUNTS: Array<[name: string, unit: number, currency?: string]> = [
 	['cost', 1],
 	['cost_usd', 1, 'USD'],
 	['cost_in_usd_ticks', 1e-10, 'USD'],
@@ -16,7 +16,7 @@ export const AMOUNTS: Array<[name: string, unit: number, currency?: string]> = [
 ];
 
 /** The headers with the cost, of proxies. */
-export const COST_HEADERS: typeof AMOUNTS = [
+const COST_HEADERS: typeof AMOUNTS = [
 	['x-litellm-response-cost', 1],
 	['x-cost', 1],
 ];

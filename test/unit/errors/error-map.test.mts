@@ -164,6 +164,9 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		/\| Check the spelling of the model/,
 	],
 	['sampling', sampled, saying(400, 'unsupported'), /Remove temperature, top_p and try again/],
+	['sampling, without a word', sampled, response(400, {}), /Remove temperature, top_p and/],
+	['sampling, but something else', sampled, saying(400, 'Too long'), /^(?!.*Remove)/],
+	['no sampling', message, saying(400, 'unsupported'), /^(?!.*Remove)/],
 	[
 		'missing thinking',
 		message,

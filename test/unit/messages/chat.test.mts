@@ -204,6 +204,24 @@ describe('a part of an agent, chain or tool', () => {
 		['a PDF at an address', { type: 'file', url: `${page}.pdf?x=1` }, at('document', `${page}.pdf?x=1`)], // prettier-ignore
 		['a text file', { type: 'file', mime_type: 'application/json', data: note }, words],
 		['a resource of bytes', { type: 'resource', resource: { uri: 'file:///a', blob: PNG } }, image],
+		['a text of another protocol', { type: 'output_text', text: 'grüß dich' }, words],
+		['a document of text', { type: 'text-plain', data: note }, words],
+		['a link', { type: 'resource_link', uri: 'a' }, text('{"type":"resource_link","uri":"a"}')],
+		// The names of agents, tools and protocols.
+		...['url', 'image_url', 'file_url', 'fileUri', 'uri'].map(
+			(name): [string, JsonObject, JsonObject] => [
+				`a PDF at an address in ${name}`,
+				{ type: 'file', [name]: page, mimeType: 'application/pdf' },
+				at('document', page),
+			],
+		),
+		...['mimeType', 'mime_type', 'mediaType', 'media_type'].map(
+			(name): [string, JsonObject, JsonObject] => [
+				`a PDF by its ${name}`,
+				{ type: 'file', url: page, [name]: 'Application/PDF' },
+				at('document', page),
+			],
+		),
 	])('is sent, by the user and in a result: %s', (_, value, block) => {
 		expect(user(given(value), value as ChatPart)[0]?.content).toEqual([block, block]);
 		const result = [given(value), given(text('made'))];
@@ -215,6 +233,13 @@ describe('a part of an agent, chain or tool', () => {
 
 	test.each<[string, unknown, string]>([
 		['a film', { type: 'video', url: 'data:video/mp4;base64,AAAA' }, '"video/mp4"'],
+		...['filename', 'fileName', 'file_name', 'name', 'title'].map(
+			(name): [string, unknown, string] => [
+				`a film by its ${name}`,
+				{ type: 'file', url: 'data:video/mp4;base64,AAAA', [name]: 'a.mp4' },
+				'contains "a.mp4", a file of the type "video/mp4"',
+			],
+		),
 		['a file without bytes', { type: 'file', fileId: 'file-1' }, 'a file without content'],
 		['an address that is none', { type: 'image_url', image_url: { url: 'my cat' } }, 'a file at "my cat"'], // prettier-ignore
 		['an unknown kind', { type: 'hologram', data: PNG }, 'a part of the kind "hologram"'],

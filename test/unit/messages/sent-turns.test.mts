@@ -1,4 +1,4 @@
-import { promptOf, type Turn } from '../../../gateway/messages/message.js';
+import { promptOf, readMessage, type Turn } from '../../../gateway/messages/message.js';
 import { responseHint } from '../../../gateway/messages/responseHint.js';
 import { withoutBlanks } from '../../../gateway/messages/sentTurns.js';
 
@@ -46,6 +46,15 @@ describe('on the way back', () => {
 		const turns = Array.from({ length: 50_000 }, () => pair).flat();
 		expect(withoutBlanks(turns)).toMatchObject([{ content: { length: 50_000 } }]);
 	});
+});
+
+test.each<[string, Record<string, unknown>, unknown]>([
+	['a text', { content: 'Hi' }, [text('Hi')]],
+	['a blank text', { content: ' ' }, []],
+	['nothing, with a stop reason', { content: null, stop_reason: 'end_turn' }, []],
+	['nothing', { content: null }, undefined],
+])('the content of a response may be %s in place of blocks', (_, body, blocks) => {
+	expect(readMessage(body)?.content).toEqual(blocks);
 });
 
 const EXPLAINED = { type: 'refusal', explanation: 'It is about <b>some</b> pathogens.' };

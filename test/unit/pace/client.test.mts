@@ -9,6 +9,7 @@ import {
 } from '../../../gateway/protocol/requestPlan.js';
 import { GatewayError, hasCode } from '../../../gateway/protocol/gatewayError.js';
 import { Client } from '../../../gateway/pace/client.js';
+import { StoppableClock } from '../../../gateway/pace/stoppableClock.js';
 import { sendBy, sentBy } from '../senders.mjs';
 import { RunEnded } from '../../../gateway/wire/inFlight.js';
 import { FakeClock } from '../fake-clock.mjs';
@@ -49,6 +50,16 @@ test('what its signal ends as its turn comes is not sent', async () => {
 	controller.abort();
 	await expect(sending).rejects.toBeInstanceOf(RunEnded);
 	expect(sent).toEqual([]);
+});
+
+test('the end of a run ends the pause of a request, and all that would follow', async () => {
+	const clock = new StoppableClock(async () => await new Promise(() => undefined));
+	const ended = new RunEnded('Stopped');
+	const paused = clock.sleep(1000);
+	clock.close(ended);
+	clock.close(new Error('later'));
+	await expect(paused).rejects.toBe(ended);
+	await expect(clock.sleep(1000)).rejects.toBe(ended);
 });
 
 // client/retry-policy.test.mts has what comes after each outcome.

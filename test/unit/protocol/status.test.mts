@@ -8,9 +8,21 @@ const WORDS = {
 	unsuccessful: ['failed', 'cancelled', 'canceled', 'fail', 'failure', 'error', 'expired'],
 };
 const RARER_WORDS = {
-	waiting: ['scheduled'],
+	waiting: ['scheduled', 'waiting'],
 	success: ['ready'],
-	unsuccessful: ['timeout', 'timed_out', 'rejected', 'aborted'],
+	unsuccessful: [
+		...[
+			'timeout',
+			'timed_out',
+			'rejected',
+			'aborted',
+			'terminated',
+			'incomplete',
+			'nsfw',
+			'unsafe',
+		],
+		...['stopped', 'killed', 'revoked', 'invalid', 'flagged', 'deleted'],
+	],
 };
 
 test.each(

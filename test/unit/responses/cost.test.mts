@@ -1,6 +1,5 @@
 /** The gateway's own bill, in the places where gateways have it. */
-import { rounded } from '../../../gateway/protocol/bill.js';
-import { AMOUNTS, COST_HEADERS, readBill } from '../../../gateway/responses/cost.js';
+import { readBill } from '../../../gateway/responses/cost.js';
 import { layersOf } from '../../../gateway/responses/responseFields.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
 
@@ -38,16 +37,22 @@ test.each<[string, Record<string, unknown>, Record<string, string>, unknown]>([
 	expect(billOf(body, headers)).toEqual(bill);
 });
 
-const rows = AMOUNTS.map(([name, unit, currency]) => ({ name, unit, currency }));
-test.each(rows)('an amount is $name in the usage, the body, or a task inside', (row) => {
-	const told = { [row.name]: rounded(7 / row.unit) };
+test.each<[string, number, string | undefined]>([
+	['cost', 7, undefined],
+	['cost_usd', 7, 'USD'],
+	['cost_in_usd_ticks', 7e10, 'USD'],
+	['creditsCharged', 7, 'credits'],
+	['credits_charged', 7, 'credits'],
+	['creditsConsumed', 7, 'credits'],
+])('an amount is %s in the usage, the body, or a task inside', (name, amount, costCurrency) => {
+	const told = { [name]: amount };
 	for (const body of [{ usage: told }, told, { data: { id: 't1', ...told } }]) {
-		expect(billOf(body, { 'x-cost': '3' })).toEqual({ cost: 7, costCurrency: row.currency });
+		expect(billOf(body, { 'x-cost': '3' })).toEqual({ cost: 7, costCurrency });
 	}
 	expect(billOf({}, told)).toEqual({});
 });
 
-test.each(COST_HEADERS)('an amount is %s in the headers', (name) => {
+test.each(['x-litellm-response-cost', 'x-cost'])('an amount is %s in the headers', (name) => {
 	expect(billOf({ data: [IMAGE] }, { [name]: '0.5' })).toEqual({ cost: 0.5 });
 	expect(billOf({ data: [IMAGE], cost: 1 }, { [name]: '0.5' })).toEqual({ cost: 1 });
 	expect(billOf({ [name]: 0.5 })).toEqual({});

@@ -27,11 +27,18 @@ describe("the ID of a response's task", () => {
 		['inside, beside its status', { id: 'r1', data: { id: 't1', status: 'queued' } }, 't1'],
 		['in a list', { code: 200, data: [{ status: 'submitted', task_id: 't1' }] }, 't1'],
 		['not the kind of its job', { job: 'txt2img', result: 't1' }, 't1'],
+		['in place of its object', { task: 't1' }, 't1'],
 		['in place of the data', { code: 'success', message: '', data: 't1' }, 't1'],
 		['of a finished task', { id: 't1', status: 'completed', data: [{ id: 'i1', url: URL }] }, 't1'],
 		['around a result with an ID', { id: 't1', status: 'running', output: { id: 'o1' } }, 't1'],
 		['in an output', { request_id: 'r1', output: { task_id: 't1' } }, 't1'],
 		['not a text that reports an error', { code: 401, data: 'unauthorized' }, undefined],
+		...[400, 599, -1, 'failed'].map((code): [string, object, undefined] => [
+			`not a text beside the code ${code}`,
+			{ code, data: 'refused' },
+			undefined,
+		]),
+		['beside a code that is no status of HTTP', { code: 600, data: 't1' }, 't1'],
 		['not a text of a failure', { success: false, data: 'refused' }, undefined],
 		['not beside a code', { base_resp: { status_code: 1008 }, data: 'refused' }, undefined],
 		['not a sentence', { data: 'try again later' }, undefined],
@@ -262,6 +269,8 @@ describe('the reason of a failure', () => {
 		...[
 			...['fail_reason', 'failure_reason', 'failed_reason', 'failReason', 'failureReason'],
 			...['failMsg', 'error_message', 'errorMessage', 'error_msg', 'fail_msg', 'task_status_msg'],
+			...['message', 'detail', 'reason', 'msg', 'err_msg', 'errmsg', 'status_msg', 'description'],
+			...['title', 'code', 'rai_filtered_reason', 'block_reason', 'finish_reason', 'error'],
 		].map((name): [object, string] => [{ data: { status: 'failed', [name]: 'no' } }, 'no']),
 		[
 			{

@@ -108,4 +108,7 @@ test('Stop ends them all, and that is no time-out', async () => {
 	requests.abort();
 	await pass(0);
 	stopped.forEach(({ end }) => expect(end).toBeInstanceOf(RunEnded));
+	const send = jest.fn(endless);
+	await expect(requests.run(1000, send, faultFrom)).rejects.toBeInstanceOf(RunEnded);
+	expect(send).not.toHaveBeenCalled();
 });
