@@ -236,7 +236,8 @@ describe('the image as binary data', () => {
 
 	test('a response may be longer than 64 MB', async () => {
 		const data = [{ b64_json: TINY_PNG.toString('base64') }];
-		const padded = JSON.stringify({ data }).padEnd(65 * 1024 * 1024);
+		const padded = Buffer.alloc(65 * 1024 * 1024, ' ');
+		padded.write(JSON.stringify({ data }));
 		const own = await opened(serve((_, response) => void response.end(padded)));
 		const [item] = (await generate(own.url)).output(NODE);
 		expect((await bench.host.binary(item!)).equals(TINY_PNG)).toBe(true);
