@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { digestOf, dueExamples, exampleDigests } from '../../../harness/server/looked-into.mjs';
-import { isRed, runFile } from '../../n8n/ci.mjs';
+import { isRed, main, runFile } from '../../n8n/ci.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'media-gateway-live-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -38,6 +38,23 @@ test('what is not run is red, but where no server can be installed', () => {
 	expect([passed!, notRun!].map((one) => isRed([one], true))).toEqual([false, true]);
 	expect(isRed([passed!, notRun!], false)).toBe(false);
 	expect(isRed([failed!], false)).toBe(true);
+});
+
+test.each([
+	['of a change is no proof', [], undefined],
+	['before a release is red', ['--release'], 1],
+])('without a network and n8n in its cache, a run %s', async (_, args, exitCode) => {
+	process.env.MEDIA_GATEWAY_TEST_N8N = '2';
+	await main([...args, 'run', 'survive'], async () => await Promise.resolve('no network'));
+	const ended = process.exitCode;
+	process.exitCode = undefined;
+	const said = jest.mocked(console.log).mock.calls.join('\n');
+	expect(said).toMatch(/NOT RUN +n8n 2 +no network/);
+	for (const name of ['run', 'survive']) {
+		expect(said).toMatch(new RegExp(`NOT RUN +${name} +no n8n server could be installed`));
+	}
+	expect(said).not.toMatch(/passed|FAILED/);
+	expect([said.endsWith('3 NOT RUN: this is no proof for them.'), ended]).toEqual([true, exitCode]);
 });
 
 describe('the examples that the editor looks into', () => {
