@@ -174,7 +174,11 @@ async function readImage<T extends object>(
 	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
 	const isTooLarge = Number(length) > maxBytes;
 	const stream = isByteStream(body) ? body : undefined;
-	if (isError || isTooLarge) stream?.destroy();
+	if (isError || isTooLarge) {
+		// n8n's stream ends its connection only if somebody has begun to read.
+		stream?.read();
+		stream?.destroy();
+	}
 	if (isError) return { text: '', json: undefined };
 	if (isTooLarge) throw new TooLargeError('Content-Length');
 	let source = stream ?? (await readBody(body, maxBytes));

@@ -356,7 +356,8 @@ export function placesIn(body: JsonObject, depth = 0): unknown[] | undefined {
 		isJsonObject(value) ? (placesIn(value, depth + 1) ?? value) : value;
 	// Midjourney and PiAPI have an empty list beside the address of the one image.
 	const isSingle = textAt(body, ONE_ADDRESS) !== undefined;
-	const lists = PLACES.flatMap((name) => {
+	const present = PLACES.filter((name) => body[name] !== undefined);
+	const lists = present.flatMap((name) => {
 		const value = body[name];
 		const isList = Array.isArray(value) && IMAGE_LISTS.includes(name);
 		const isEmptyPlural = isSingle && isList && value.length === 0 && ADDRESSES.includes(name);

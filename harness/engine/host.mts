@@ -37,6 +37,16 @@ async function useBinaryMode(mode: 'memory' | 'filesystem'): Promise<void> {
 	await Container.get(core.BinaryDataService).init();
 }
 
+/** A package is loaded once for all hosts, as by n8n. */
+const loaders = new Map<string, Promise<Core.PackageDirectoryLoader>>();
+
+async function loaderOf(folder: string): Promise<Core.PackageDirectoryLoader> {
+	const loader = new core.PackageDirectoryLoader(folder);
+	const loaded = loaders.get(folder) ?? loader.loadAll().then(() => loader);
+	loaders.set(folder, loaded);
+	return await loaded;
+}
+
 /**
  * Makes a host. The built nodes are loaded from `dist`, so the package has to be built. All hosts of
  * one process share n8n's binary data service: the mode of the latest one holds.
@@ -46,8 +56,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 	if (packageFolder === ownFolder && !existsSync(join(packageFolder, 'dist'))) {
 		throw new Error('The package is not built: run "npm run build" first.');
 	}
-	const loader = new core.PackageDirectoryLoader(packageFolder);
-	await loader.loadAll();
+	const loader = await loaderOf(packageFolder);
 	await useBinaryMode(options.binaryMode ?? 'filesystem');
 
 	const credentialTypes = new Set(Object.keys(options.credentials ?? {}));

@@ -33,6 +33,12 @@ const { Logger } = createRequire(require.resolve('n8n-core'))('@n8n/backend-comm
 };
 if (process.env.N8N_LOG_LEVEL === 'silent') Container.get(Logger).debug = () => {};
 
+// n8n counts the tokens of what an agent says by a table that takes a second to build. Nobody reads them here.
+const tokenizer = createRequire(require.resolve('@n8n/ai-node-sdk'))(
+	'@n8n/ai-utilities/tokenizer',
+) as { encodingForModel(model: string): Promise<{ encode(text: string): ArrayLike<unknown> }> };
+tokenizer.encodingForModel = async () => await Promise.resolve({ encode: (text) => text });
+
 // Tests store thousands of images, which take seconds to remove: each file removes its own.
 if (typeof afterAll === 'function') afterAll(removeBinaryData);
 else process.once('exit', () => rmSync(userFolder, { recursive: true, force: true }));

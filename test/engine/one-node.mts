@@ -176,8 +176,8 @@ async function handOn(target: string, { method, path, headers, body }: RawReques
 	return { status: response.status, type, text: await response.text() };
 }
 
-/** A part of a form, as the platform's own parser reads it. */
-export type Part = [name: string, value: string | { name: string; type: string; bytes: Buffer }];
+/** A part of a form, as the platform's own parser reads it; bytes in Base64, which `expect` compares at once. */
+export type Part = [name: string, value: string | { name: string; type: string; base64: string }];
 
 /** The parts of a form in the order in which they came. */
 export async function partsOf({ headers, body }: RawRequest): Promise<Part[]> {
@@ -188,8 +188,8 @@ export async function partsOf({ headers, body }: RawRequest): Promise<Part[]> {
 	return await Promise.all(
 		[...form].map(async ([name, value]): Promise<Part> => {
 			if (typeof value === 'string') return [name, value];
-			const bytes = Buffer.from(await value.arrayBuffer());
-			return [name, { name: value.name, type: value.type, bytes }];
+			const base64 = Buffer.from(await value.arrayBuffer()).toString('base64');
+			return [name, { name: value.name, type: value.type, base64 }];
 		}),
 	);
 }

@@ -47,8 +47,10 @@ interface Report {
 	remark: string;
 }
 
-async function main(): Promise<void> {
+/** @param install installs a server of a version by a time, and gives the reason if it can't */
+export async function main(args: string[], install = installServer): Promise<void> {
 	const { values, positionals: wanted } = parseArgs({
+		args,
 		allowPositionals: true,
 		options: { release: { type: 'boolean', default: false }, minutes: { type: 'string' } },
 	});
@@ -65,7 +67,7 @@ async function main(): Promise<void> {
 	const installed: string[] = [];
 	// One after another: npm alone keeps a small machine busy.
 	for (const version of serverVersions()) {
-		const why = await installServer(version, deadline);
+		const why = await install(version, deadline);
 		if (why === undefined) installed.push(version);
 		else reports.push({ name: `n8n ${version}`, outcome: 'NOT RUN', remark: why });
 	}
@@ -188,7 +190,7 @@ async function finished(
 }
 
 if (process.argv[1]?.endsWith('ci.mts')) {
-	main().catch((error: unknown) => {
+	main(process.argv.slice(2)).catch((error: unknown) => {
 		console.error(error instanceof Error ? error.message : error);
 		process.exitCode = 1;
 	});

@@ -19,12 +19,13 @@ async function world(...args: string[]): Promise<string> {
 	return stdout;
 }
 
-test('100 worlds break nothing, and a seed makes the same world again', async () => {
-	const told = await world('--first', '42', '--seed', '1', '--worlds', '100', '--trace');
-	process.stdout.write(told.slice(told.lastIndexOf('\n101 worlds')));
-	expect(told).toMatch(/\n101 worlds from seed 1, 0 broken/);
+// The gate (`.ci/run`) plays 2,000 others: these say that worlds can be played at all, and repeated.
+test('20 worlds break nothing, and a seed makes the same world again', async () => {
+	const told = await world('--first', '12', '--seed', '1', '--worlds', '20', '--trace');
+	process.stdout.write(told.slice(told.lastIndexOf('\n21 worlds')));
+	expect(told).toMatch(/\n21 worlds from seed 1, 0 broken/);
 	const [, alone, ...stories] = told.split('Nothing is broken.');
 	// Whatever happens in it: another world is made of the seed when the generators change.
 	expect(alone).toMatch(/ s run\n/);
-	expect(stories[41]!.trim()).toBe(alone!.trim());
+	expect(stories[11]!.trim()).toBe(alone!.trim());
 }, 1_200_000);

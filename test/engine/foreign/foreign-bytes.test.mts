@@ -77,7 +77,10 @@ describe('files', () => {
 		const named = async (expression: string, item: Given = one) =>
 			await edit(host, [item], { images: expression });
 		const images = async () => (await sent()).filter(([name]) => name === 'image');
-		const foxPart = ['image', { name: 'fox.png', type: 'image/png', bytes: TINY_PNG }];
+		const foxPart = [
+			'image',
+			{ name: 'fox.png', type: 'image/png', base64: TINY_PNG.toString('base64') },
+		];
 
 		test.each([
 			['the binary data of the item', '={{ $binary.data }}'],

@@ -1,4 +1,5 @@
 import '../fast-time.mjs';
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { HostOptions } from '../../../harness/engine/host.mjs';
@@ -216,9 +217,27 @@ describe('the image as binary data', () => {
 		});
 	});
 
+	test.each([
+		['an image of 600 MB', 200],
+		['an error', 403],
+	])('the connection ends when the body of %s is refused unread', async (_, status) => {
+		const closed: Array<Promise<unknown>> = [];
+		const own = await gatewayWith(
+			(url) => [`${url}/one.png`],
+			(_request, response) => {
+				closed.push(once(response, 'close'));
+				response.writeHead(status, { 'content-length': 600e6 }).write(TINY_PNG);
+			},
+		);
+		expect(messageOf(await generate(own.url))).toMatch(/larger than 500 MB|responded with 403/);
+		expect(closed).toHaveLength(1);
+		await Promise.all(closed);
+	});
+
 	test('a response may be longer than 64 MB', async () => {
 		const data = [{ b64_json: TINY_PNG.toString('base64') }];
-		const padded = JSON.stringify({ data }).padEnd(65 * 1024 * 1024);
+		const padded = Buffer.alloc(65 * 1024 * 1024, ' ');
+		padded.write(JSON.stringify({ data }));
 		const own = await opened(serve((_, response) => void response.end(padded)));
 		const [item] = (await generate(own.url)).output(NODE);
 		expect((await bench.host.binary(item!)).equals(TINY_PNG)).toBe(true);

@@ -36,6 +36,7 @@ const tail = Buffer.concat([
 const picture = (mark: string, bytes = 0) =>
 	Buffer.concat([TINY_PNG, Buffer.from(mark), tail, Buffer.alloc(bytes, mark)]);
 const JPEG = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), tail]);
+const inBase64 = (bytes: Buffer) => bytes.toString('base64');
 
 const one = { files: { data: { bytes: picture('one'), fileName: 'fox.png' } } };
 const noLimits = { checkLimits: false };
@@ -119,10 +120,10 @@ describe('the form', () => {
 			['tags', '["a","b"]'],
 			['tiled', 'false'],
 			['style', 'ink'],
-			['image[]', { name: 'b.jpg', type: 'image/jpeg', bytes: JPEG }],
-			['image[]', { name: 'Größe -L.png', type: 'image/png', bytes: files.a.bytes }],
-			['mask', { name: 'm.png', type: 'image/png', bytes: files.area.bytes }],
-			['hints', { name: 'notes.txt', type: 'text/plain', bytes: files.notes.bytes }],
+			['image[]', { name: 'b.jpg', type: 'image/jpeg', base64: inBase64(JPEG) }],
+			['image[]', { name: 'Größe -L.png', type: 'image/png', base64: inBase64(files.a.bytes) }],
+			['mask', { name: 'm.png', type: 'image/png', base64: inBase64(files.area.bytes) }],
+			['hints', { name: 'notes.txt', type: 'text/plain', base64: inBase64(files.notes.bytes) }],
 		]);
 		expect(request!.headers['content-length']).toBe(String(request!.body.length));
 		expect(request!.headers['transfer-encoding']).toBeUndefined();
@@ -143,7 +144,7 @@ describe('the form', () => {
 		expect(parts).toEqual(
 			['fox.png', 'fox.png', 'image.png', 'passwd.png'].map((name) => [
 				'image',
-				{ name, type: 'image/png', bytes },
+				{ name, type: 'image/png', base64: inBase64(bytes) },
 			]),
 		);
 	});
@@ -155,12 +156,13 @@ describe('the form', () => {
 		expect(busy.posts).toHaveLength(2);
 		const [first, second] = await Promise.all(busy.posts.map(partsOf));
 		expect(second).toEqual(first);
-		expect(second!.at(-1)).toEqual(['image', { name: 'fox.png', type: 'image/png', bytes }]);
+		const file = { name: 'fox.png', type: 'image/png', base64: inBase64(bytes) };
+		expect(second!.at(-1)).toEqual(['image', file]);
 	});
 });
 
 describe('an edit as JSON', () => {
-	const data = (bytes: Buffer) => `data:image/png;base64,${bytes.toString('base64')}`;
+	const data = (bytes: Buffer) => `data:image/png;base64,${inBase64(bytes)}`;
 	const [photo, other, mask] = [picture('a'), picture('bb', 200_000), picture('the mask')];
 	const png = (bytes: Buffer) => ({ bytes, fileName: 'x.png' });
 	const files = { data: png(photo), other: png(other), mask: png(mask) };

@@ -41,6 +41,16 @@ test.each([
 describe('the client, whose gateway quotes the key everywhere', () => {
 	const URL_OF_IMAGE = `https://images.example/${KEY}/1.png`;
 
+	/** By how much sleeps have moved the clocks. */
+	let sleptMs = 0;
+	beforeAll(() => {
+		for (const clock of [Date, performance]) {
+			const now = clock.now.bind(clock);
+			jest.spyOn(clock, 'now').mockImplementation(() => now() + sleptMs);
+		}
+	});
+	afterAll(() => jest.restoreAllMocks());
+
 	/** What leaves a client with a journal. */
 	async function whatLeaves(httpCode: number, json: object) {
 		const left: unknown[] = [];
@@ -51,7 +61,7 @@ describe('the client, whose gateway quotes the key everywhere', () => {
 					const body = Buffer.from(JSON.stringify(json));
 					return await Promise.resolve({ httpCode, headers: { 'x-request-id': KEY }, body });
 				},
-				sleep: async () => await Promise.resolve(),
+				sleep: async (ms) => await Promise.resolve(void (sleptMs += ms)),
 				log: (line) => void left.push(line),
 				journal: {
 					find: () => undefined,

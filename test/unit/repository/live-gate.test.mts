@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { digestOf, dueExamples, exampleDigests } from '../../../harness/server/looked-into.mjs';
-import { isRed, runFile } from '../../n8n/ci.mjs';
+import { isRed, main, runFile } from '../../n8n/ci.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'media-gateway-live-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,7 +17,7 @@ const reportOf = async (body: string, seconds: number) => {
 };
 
 test('a file that hangs fails by its limit', async () => {
-	const report = await reportOf("test('waits', () => new Promise(() => {}));", 2);
+	const report = await reportOf("test('waits', () => new Promise(() => {}));", 1);
 	const remark = expect.stringMatching(/^no end after \d+ s$/);
 	expect(report).toEqual({ name: 'fake', outcome: 'FAILED', remark });
 });
@@ -40,6 +40,23 @@ test('what is not run is red, but where no server can be installed', () => {
 	expect(isRed([failed!], false)).toBe(true);
 });
 
+test.each([
+	['of a change is no proof', [], undefined],
+	['before a release is red', ['--release'], 1],
+])('without a network and n8n in its cache, a run %s', async (_, args, exitCode) => {
+	process.env.MEDIA_GATEWAY_TEST_N8N = '2';
+	await main([...args, 'run', 'survive'], async () => await Promise.resolve('no network'));
+	const ended = process.exitCode;
+	process.exitCode = undefined;
+	const said = jest.mocked(console.log).mock.calls.join('\n');
+	expect(said).toMatch(/NOT RUN +n8n 2 +no network/);
+	for (const name of ['run', 'survive']) {
+		expect(said).toMatch(new RegExp(`NOT RUN +${name} +no n8n server could be installed`));
+	}
+	expect(said).not.toMatch(/passed|FAILED/);
+	expect([said.endsWith('3 NOT RUN: this is no proof for them.'), ended]).toEqual([true, exitCode]);
+});
+
 describe('the examples that the editor looks into', () => {
 	const always = ['edit-by-form', 'submit-and-collect'];
 	const example = (type: string, prompt = 'A fox') =>
@@ -49,13 +66,14 @@ describe('the examples that the editor looks into', () => {
 	const nodes = { imageEdit: 'its fields', message: 'its fields' };
 	const known = digestOf(example('imageEdit'), nodes, 'n8n 2');
 
+	let now: Record<string, string>;
+	beforeAll(() => void (now = exampleDigests()));
+
 	test('unchanged: the two that always are', () => {
-		const now = exampleDigests();
 		expect(dueExamples(now, now)).toEqual(always);
 	});
 
 	test('a new one and a changed one too', () => {
-		const now = exampleDigests();
 		const then: Record<string, string> = { ...now, conversation: 'another' };
 		delete then['first-image'];
 		expect(dueExamples(now, then).sort()).toEqual(
