@@ -5,6 +5,7 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
+import { paymentOfInput } from '../shared/create/paymentOfInput';
 import { searchModelsFor } from '../shared/models/modelChoice';
 import { tolerant } from '../shared/parameters/orUndefined';
 import type { PaidMessage } from '../shared/payments/payment';
@@ -48,7 +49,7 @@ export class Message implements INodeType {
 			messageFields,
 			async (paymentLog) => await sendMessages(this, paymentLog),
 			tolerant(this, readMessageFacts),
-			{ resendsUnknown: true },
+			{ resendsUnknown: true, readPaymentOfInput: paymentOfInput(this, readMessageFacts) },
 		);
 	}
 }

@@ -36,7 +36,7 @@ export const createImages = async (
 		fields,
 		async (paymentLog) => await createRecorded(context, builder, paymentLog),
 		tolerant(context, readRequestFacts),
-		{ readPaymentOfInput: (itemIndex) => paymentOfInput(context, itemIndex, builder.taskType) },
+		{ readPaymentOfInput: paymentOfInput(context, readRequestFacts, builder.taskType) },
 	);
 
 async function createRecorded(

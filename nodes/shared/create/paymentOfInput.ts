@@ -4,34 +4,38 @@ import { finiteNumber, nonEmptyString } from '../../../util/json';
 import { orUndefined } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { PaymentResult } from '../payments/payment';
-import { detailsOf } from '../errors/itemReport';
+import { detailsOf, type RequestFacts } from '../errors/itemReport';
 import { factsOfInput, taskTypeIn } from '../tasks/taskReference';
-import { readRequestFacts } from './imageRequest';
 
 /**
- * The payment of a failed item that has come back from an error output: its task, its image, or its unknown
- * outcome. Only where it is about the request that the item makes now: another model, or an edited prompt,
- * is a new request.
+ * The payment of a failed item that has come back from an error output: its task, also a failed one, its
+ * image, or its unknown outcome. Only where it is about the request that the item makes now: another model, or
+ * an edited prompt, is a new request.
  *
- * @returns undefined if the item brings none: nothing was charged for it, or its task has failed
+ * @param readFacts reads what the item sends now
+ * @param taskType of the node's tasks; undefined for messages
+ * @returns undefined if the item brings none: nothing was charged for it
  */
-export const paymentOfInput = (
-	context: IExecuteFunctions,
-	itemIndex: number,
-	taskType: TaskType,
-): PaymentResult | undefined =>
-	orUndefined(() => readPayment(new ItemParameters(context, itemIndex), taskType));
+export const paymentOfInput =
+	(context: IExecuteFunctions, readFacts: FactsReader, taskType?: TaskType) =>
+	(itemIndex: number): PaymentResult | undefined =>
+		orUndefined(() => readPayment(new ItemParameters(context, itemIndex), readFacts, taskType));
 
-function readPayment(item: ItemParameters, taskType: TaskType): PaymentResult | undefined {
+type FactsReader = (item: ItemParameters) => RequestFacts;
+
+function readPayment(
+	item: ItemParameters,
+	readFacts: FactsReader,
+	taskType?: TaskType,
+): PaymentResult | undefined {
 	const details = detailsOf(item.input?.json ?? {});
 	const charged = readCharged(details?.charged);
 	if (details === undefined || charged === undefined || charged === 'no') return undefined;
-	const { model, prompt } = readRequestFacts(item);
+	const { model, prompt } = readFacts(item);
 	const isSame = (own: unknown, wanted?: string) => nonEmptyString(own)?.trim() === wanted;
 	if (model === undefined || !isSame(details.model, model)) return undefined;
 	if (!isSame(details.prompt, prompt)) return undefined;
 	if ((taskTypeIn(details) ?? taskType) !== taskType) return undefined;
-	if (statusGroup(details.status) === 'unsuccessful') return undefined;
 	const { cost, costCurrency, ...facts } = factsOfInput(item);
 	const index = finiteNumber(details.index);
 	const requestId = nonEmptyString(details.requestId);
@@ -42,17 +46,19 @@ function readPayment(item: ItemParameters, taskType: TaskType): PaymentResult | 
 		requestId,
 		chargedByInput: charged,
 	};
+	const taskId = nonEmptyString(details.taskId);
+	const statusUrl = nonEmptyString(details.statusUrl);
+	const status = nonEmptyString(details.status);
+	const task = taskId === undefined ? undefined : { taskId, taskType, statusUrl, status };
+	if (statusGroup(status) === 'unsuccessful')
+		return task && { ...about, kind: 'task', task, end: 'failed' };
 	const urls = Array.isArray(details.urls) ? details.urls : [details.url];
 	const images = urls.flatMap((one) => nonEmptyString(one) ?? []).map((url) => ({ url }));
-	const taskId = nonEmptyString(details.taskId);
-	if (details.outcome === 'unknown' || (taskId === undefined && images.length === 0)) {
+	if (details.outcome === 'unknown' || (task === undefined && images.length === 0)) {
 		const message = nonEmptyString(item.input?.json.error) ?? 'The outcome is unknown';
 		const problem = { message, description: CHECK_LOG, taskId, requestId };
 		return { ...about, kind: 'unknown', problem };
 	}
-	const statusUrl = nonEmptyString(details.statusUrl);
-	const status = nonEmptyString(details.status);
-	const task = taskId === undefined ? undefined : { taskId, taskType, statusUrl, status };
 	if (task !== undefined && images.length === 0) return { ...about, kind: 'task', task };
 	return { ...about, kind: 'images', task, images };
 }

@@ -8,6 +8,7 @@ import { lookupKeysOf, type Identity } from './identity';
 import {
 	adviceForCalled,
 	endedWithoutResult,
+	endOf,
 	RECOVERY_ADVICE,
 	RECOVERY_ADVICE_OF_ONE,
 	type Payment,
@@ -24,7 +25,10 @@ export type PaymentContext = Parameters<typeof isTool>[0] &
 
 /** Where payments come from beside the requests of this run, which differs by node. */
 export interface PaymentSources {
-	/** Whether Retry On Fail sends again what has an unknown outcome: a message costs less than its absence. */
+	/**
+	 * Whether Retry On Fail sends again what has an unknown outcome, and this run whatever comes back: a message
+	 * costs less than its absence.
+	 */
 	resendsUnknown?: boolean;
 	/** Reads the payment of a failed item that comes back as input; never throws. */
 	readPaymentOfInput?: (itemIndex: number) => PaymentResult | undefined;
@@ -77,6 +81,9 @@ export class Assignment {
 	/** What the gateway knows the requests of this try by. */
 	protected readonly idempotencyKeys = new Map<number, string>();
 
+	/** By item, what it has brought and this run sends again: it may have been charged all the same. */
+	private readonly sentBefore = new Map<number, PaymentResult>();
+
 	/** @see numberRequests */
 	private numbers?: Map<number, number>;
 
@@ -84,7 +91,7 @@ export class Assignment {
 	constructor(
 		protected readonly context: PaymentContext,
 		choices: unknown,
-		{ resendsUnknown = false, readPaymentOfInput }: PaymentSources,
+		sources: PaymentSources,
 	) {
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context) };
@@ -95,11 +102,11 @@ export class Assignment {
 		);
 		({ payments: this.payments, unreadableRecord: this.unreadableRecord } = this.opened);
 		// A person's word: another round of a loop, or an agent's call, isn't one.
-		const resends = resendsUnknown && context.getNode().retryOnFail === true;
+		const resends = sources.resendsUnknown === true && context.getNode().retryOnFail === true;
 		this.earlier = new EarlierPayments(this.payments, executionId, resends);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
-		if (readPaymentOfInput !== undefined) this.addPaymentsOfInput(readPaymentOfInput);
+		this.addPaymentsOfInput(sources);
 	}
 
 	/** The number of input items. */
@@ -165,6 +172,12 @@ export class Assignment {
 				payment === used ||
 				(payment.itemIndex === itemIndex && !isInUse(payment) && this.isOwn(payment, itemIndex)),
 		);
+	}
+
+	/** What they have come to, and before them what the item has brought and this run sends again. */
+	resultsOf(itemIndex: number): PaymentResult[] {
+		const recorded = this.paymentsOf(itemIndex).map(({ result }) => result);
+		return [this.sentBefore.get(itemIndex) ?? [], recorded].flat();
 	}
 
 	/** The payments that this try has made or uses again, and what the items of this run would use again. */
@@ -298,15 +311,15 @@ export class Assignment {
 	}
 
 	/** Records what input items bring with them like payments of an earlier try of this run. */
-	private addPaymentsOfInput(
-		readPaymentOfInput: NonNullable<PaymentSources['readPaymentOfInput']>,
-	): void {
+	private addPaymentsOfInput({ resendsUnknown, readPaymentOfInput }: PaymentSources): void {
 		const own = this.payments.filter((payment) => this.isOfThisRun(payment));
 		const known = new Set(own.map(({ itemIndex }) => itemIndex));
 		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) {
-			const result = known.has(itemIndex) ? undefined : readPaymentOfInput(itemIndex);
+			const result = known.has(itemIndex) ? undefined : readPaymentOfInput?.(itemIndex);
 			if (result === undefined) continue;
-			this.payments.push({ ...this.placeOf(itemIndex), result });
+			const isSentAgain = resendsUnknown === true || endOf(result) === 'failed';
+			if (isSentAgain) this.sentBefore.set(itemIndex, result);
+			else this.payments.push({ ...this.placeOf(itemIndex), result });
 		}
 	}
 

@@ -47,16 +47,16 @@ export class PaymentReport implements ItemReport {
 	}
 
 	chargeOf(itemIndex: number): Charged {
-		const payments = this.assignment.paymentsOf(itemIndex);
+		const results = this.assignment.resultsOf(itemIndex);
 		// A record that can't be read may contain any request.
 		const unreadable = this.assignment.unreadableRecord === undefined ? [] : (['maybe'] as const);
-		return mostCharged([...payments.map(({ result }) => chargeOf(result)), ...unreadable]);
+		return mostCharged([...results.map(chargeOf), ...unreadable]);
 	}
 
 	itemDetails(itemIndex: number): ItemDetails {
 		const { assignment } = this;
 		const paid = assignment.owned.get(itemIndex)?.result;
-		const named = paid ?? assignment.paymentsOf(itemIndex).at(-1)?.result;
+		const named = paid ?? assignment.resultsOf(itemIndex).at(-1);
 		// A task goes with the prompt that it was paid for.
 		const facts = named?.facts ?? assignment.facts.get(itemIndex);
 		const { model, prompt, row, index } = facts ?? this.readFacts(itemIndex);

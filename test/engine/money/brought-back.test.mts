@@ -133,6 +133,36 @@ test('a message is sent in each round', async () => {
 	expect([rounds, paidCalls()]).toEqual([ROUNDS, ROUNDS]);
 });
 
+test.each<[string, Parameters<typeof loop>]>([
+	[
+		'a failed task',
+		[
+			WAIT,
+			[{ call: 'submit', kind: 'status', status: 400, after: 1, times: 2 }],
+			{ prompts: ['a fox [fail]'] },
+		],
+	],
+	[
+		'a lost message',
+		[
+			{ model: 'reason-large', input: 'prompt' },
+			[
+				{ call: 'message', kind: 'cutAfter', times: 1 },
+				{ call: 'message', kind: 'status', status: 400 },
+			],
+			{ type: 'message' as never },
+		],
+	],
+])('%s that is refused when it is sent again may have been charged still', async (_, given) => {
+	const { failures } = await loop(...given);
+	expect([failures.flat().length, paidCalls()]).toEqual([ROUNDS, ROUNDS]);
+	const [first, ...refused] = failures.map(([failed]) => failed!.details as IDataObject);
+	expect(refused.slice(0, 2)).toMatchObject([{ httpCode: 400 }, { httpCode: 400 }]);
+	for (const details of refused) {
+		expect(details).toMatchObject({ charged: 'maybe', model: first!.model, prompt: first!.prompt });
+	}
+});
+
 test('each of several images that could not be had comes back as itself', async () => {
 	const { failures, done } = await loop({ options: { n: 3 } }, [
 		{ call: 'download', kind: 'status', status: 404, times: 5 },
