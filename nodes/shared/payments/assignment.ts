@@ -50,7 +50,8 @@ export interface PaymentSources {
  * files nor the model list, which may be gone when a person retries: `findOwnEarlier` follows them alone. All
  * rules but the first mean the same account (the credential's ID and address). In the same execution, a
  * failed task or an unknown outcome isn't paid for again, but for a message; in another one a person has
- * looked, and the request is sent again. Calls of an agent's tool own them in another way.
+ * looked, and the request is sent again, as is a failed task that an item has brought. Calls of an agent's
+ * tool own them in another way.
  */
 export class Assignment {
 	/** The list itself, as simultaneous calls of a tool share it. */
