@@ -121,6 +121,14 @@ test.each<[string, object, Faults, number]>([
 	expect(done[0]?.json).not.toHaveProperty('details');
 });
 
+test('tasks of equal requests, whose checks are refused for the rate for long, come out each', async () => {
+	const limit = { call: 'poll', kind: 'status', status: 429, times: 20 } as const;
+	const { rounds, failures, done } = await loop(WAIT, [limit], { prompts: ['a fox', 'a fox'] });
+	expect(JSON.stringify(failures)).toContain("couldn't be checked within");
+	expect([paidCalls(), new Set(done.map(({ json }) => json.taskId)).size]).toEqual([2, 2]);
+	expect([rounds > 1, done.length]).toEqual([true, 2]);
+});
+
 test('a failed task is submitted anew in each round', async () => {
 	const { rounds } = await loop(WAIT, [], { prompts: ['a fox [fail]'] });
 	expect([rounds, paidCalls()]).toEqual([ROUNDS, ROUNDS]);

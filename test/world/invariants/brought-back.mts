@@ -2,6 +2,7 @@
  * Of invariants 1 and 4: a failed item that comes back to the node that has sent it brings its payment with
  * it, and is sent again only where nothing was charged, or its task has failed.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Played, Step } from '../execution/step.mjs';
 import { MAKE } from '../execution/workflow.mjs';
 import type { Received } from '../service/books.mjs';
@@ -63,7 +64,8 @@ function ofPayments({ service }: Played, { flow }: Step, run: NodeRun): Breach[]
 		// With a setting that cannot work, nothing can be asked for.
 		if (isUnknown || flow.trouble !== 'none') return breaches;
 		const isPolled = own.some(({ call, taskId: id }) => call === 'poll' && id === taskId);
-		if (taskId !== undefined && url === undefined && !isPolled) {
+		const isAsked = isPolled || isHeldBack(run, place, own);
+		if (taskId !== undefined && url === undefined && !isAsked) {
 			breaches.push({ invariant: 4, text: `${where}: ${nameOf(brought)} wasn't waited for` });
 		}
 		const paths = charge?.images.map(pathOf) ?? [];
@@ -75,6 +77,21 @@ function ofPayments({ service }: Played, { flow }: Step, run: NodeRun): Breach[]
 		}
 		return breaches;
 	});
+}
+
+/**
+ * Whether its turn never came, and it says so. While the gateway refuses status checks for its rate, one at a
+ * time tries, after pauses of up to half a minute, which outlive a run: Max Wait may be over before the others
+ * are asked about. More checks would only prolong the limit, and the first one that is accepted lets all go on.
+ */
+function isHeldBack({ outputs, to }: NodeRun, place: number, requests: Received[]): boolean {
+	const isRefused = requests.some(
+		({ call, status, at }) => call === 'poll' && status === 429 && at <= to,
+	);
+	const own = outputs
+		.flat()
+		.filter(({ pairedItem }) => isDeepStrictEqual(pairedItem, { item: place }));
+	return isRefused && own.some(({ json }) => /couldn't be checked within/.test(String(json.error)));
 }
 
 const nameOf = ({ taskId, url, outcome, charged }: Brought): string =>
