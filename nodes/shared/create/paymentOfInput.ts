@@ -4,7 +4,7 @@ import { finiteNumber, nonEmptyString } from '../../../util/json';
 import { orUndefined } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { PaymentResult } from '../payments/payment';
-import { detailsOf, type RequestFacts } from '../errors/itemReport';
+import { detailsOf, failedUrls, type RequestFacts } from '../errors/itemReport';
 import { factsOfInput, taskTypeIn } from '../tasks/taskReference';
 
 /**
@@ -52,8 +52,7 @@ function readPayment(
 	const task = taskId === undefined ? undefined : { taskId, taskType, statusUrl, status };
 	if (statusGroup(status) === 'unsuccessful')
 		return task && { ...about, kind: 'task', task, end: 'failed' };
-	const urls = Array.isArray(details.urls) ? details.urls : [details.url];
-	const images = urls.flatMap((one) => nonEmptyString(one) ?? []).map((url) => ({ url }));
+	const images = failedUrls(details).map((url) => ({ url }));
 	if (details.outcome === 'unknown' || (task === undefined && images.length === 0)) {
 		const message = nonEmptyString(item.input?.json.error) ?? 'The outcome is unknown';
 		const problem = { message, description: CHECK_LOG, taskId, requestId };

@@ -1,6 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { type Bill, type Charged, readCharged, statusGroup, type Task } from '../../../gateway';
-import { isJsonObject, type JsonObject } from '../../../util/json';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
 
 /**
  * What items and errors show of a request for images, or of a message: model, prompt, parameters, price,
@@ -121,6 +121,12 @@ export function detailsOf({ error, details, message }: IDataObject): IDataObject
 	if (error === undefined) return undefined;
 	const isOwn = (found: unknown) => isJsonObject(found) && readCharged(found.charged) !== undefined;
 	return [details, message].find(isOwn) as IDataObject | undefined;
+}
+
+/** The addresses of the images that a failed item is about: after a suspension the others are in `more`. */
+export function failedUrls({ url, urls = [url], more = [] }: IDataObject): string[] {
+	const others = [more].flat().map((one) => (isJsonObject(one) ? one.url : undefined));
+	return [urls, others].flat().flatMap((one) => nonEmptyString(one) ?? []);
 }
 
 /**

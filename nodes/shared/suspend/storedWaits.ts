@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError, type Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
-import type { ItemDetails, ItemReport } from '../errors/itemReport';
+import { detailsOf, type ItemDetails, type ItemReport } from '../errors/itemReport';
 import type { RunCounts, RunResult } from '../run/summary';
 import { failedItem, finalError, isFailed, problemOf } from '../errors/nodeErrors';
 import { taskItem } from '../tasks/taskItem';
@@ -193,12 +193,14 @@ export function failOpen(
 	});
 }
 
-/** The item, if it has failed with the fields of its input: the engine adds those in an error output. */
-export const withFields = (
+/** The item, if it has failed with the fields of its input, and the prompt: the engine adds those in an error output. */
+export function withFields(
 	{ errorOutput }: WaitPlan,
 	item: INodeExecutionData,
 	wait?: TaskWait,
-): INodeExecutionData =>
-	errorOutput || !isFailed(item)
-		? item
-		: { ...item, json: { ...wait?.outputSettings.inputFields, ...item.json } };
+): INodeExecutionData {
+	if (errorOutput || !isFailed(item)) return item;
+	const { prompt } = detailsOf(item.json) ?? {};
+	const own = prompt === undefined ? {} : { prompt };
+	return { ...item, json: { ...wait?.outputSettings.inputFields, ...own, ...item.json } };
+}

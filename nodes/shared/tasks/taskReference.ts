@@ -15,6 +15,7 @@ import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
 import { shownParameters } from '../parameters/requestFields';
 import {
 	detailsOf,
+	failedUrls,
 	fieldsOf,
 	type ItemDetails,
 	type ItemReport,
@@ -161,28 +162,31 @@ export const readTask = (item: ItemParameters): TaskOfItem => ({
 	outputSettings: readOutputSettings(item),
 });
 
-/** A finished image of an input item. */
-export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
-	url: string;
+/** The finished images of an input item. */
+export interface ImagesOfItem extends Omit<TaskOfItem, 'task'> {
+	images: Array<{ url: string }>;
 }
 
 /**
  * Reads the finished image that an item names in place of a task, like the list of payments in the
- * error of a failed batch. @returns undefined for other items
+ * error of a failed batch, or those of a failed item. @returns undefined for other items
  */
-export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
+export function readFinishedImages(item: ItemParameters): ImagesOfItem | undefined {
 	const { json = {} } = item.input ?? {};
-	const { url: given, taskId } = fieldsOf(json);
-	const url = nonEmptyString(given);
+	const { url, taskId } = fieldsOf(json);
+	// Beside them, columns of a person may have these names.
+	const details = detailsOf(json);
+	const urls = failedUrls(details ?? { url });
 	// A table has a column for the ID, which is empty in the row of an image.
-	if (url === undefined || !isEmpty(taskId) || !isEmpty(item.value('taskId'))) return undefined;
-	if (!MAYBE_WEB.test(url)) {
+	if (urls.length === 0 || !isEmpty(taskId) || !isEmpty(item.value('taskId'))) return undefined;
+	const wrong = urls.find((one) => !MAYBE_WEB.test(one));
+	if (wrong !== undefined) {
 		const advice = "Correct the field 'url' in the node before this one.";
-		throw item.invalid('url', 'a web address', url, advice);
+		throw item.invalid('url', 'a web address', wrong, advice);
 	}
-	// Beside it, a column of a person may have this name.
-	const facts = { ...factsOfInput(item), index: finiteNumber(detailsOf(json)?.index) };
-	return { url, facts, outputSettings: readOutputSettings(item) };
+	const facts = { ...factsOfInput(item), index: finiteNumber(details?.index) };
+	const images = urls.map((one) => ({ url: one }));
+	return { images, facts, outputSettings: readOutputSettings(item) };
 }
 
 /** An address of the web, without a scheme, or with the image itself. */

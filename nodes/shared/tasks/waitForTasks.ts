@@ -13,7 +13,7 @@ import { fieldsOf, type ItemReport } from '../errors/itemReport';
 import { failedItem } from '../errors/nodeErrors';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
-import { chargeOfInput, readFinishedImage, readTask, type ImageOfItem } from './taskReference';
+import { chargeOfInput, readFinishedImages, readTask, type ImagesOfItem } from './taskReference';
 import { taskItem, type TaskOfItem } from './taskItem';
 import {
 	allTasks,
@@ -31,10 +31,10 @@ function readWait(item: ItemParameters): TaskWait {
 	return { ...readTask(item), maxWaitMs, deadlineAt: Date.now() + maxWaitMs, charged };
 }
 
-/** What an item is waited for: its task, or the image that it names. */
+/** What an item is waited for: its task, or the images that it names. */
 interface WaitOfItem {
 	wait?: TaskWait;
-	image?: ImageOfItem;
+	finished?: ImagesOfItem;
 	/** Why there is neither, where that ends no other item's wait. */
 	failure?: Error;
 	/** Whether it is a request of unknown outcome, whose ID may be that of no task. */
@@ -48,8 +48,8 @@ interface WaitOfItem {
 export function readWaitOfItem(item: ItemParameters): WaitOfItem {
 	const isUnclear = fieldsOf(item.input?.json).outcome === 'unknown';
 	try {
-		const image = readFinishedImage(item);
-		return image === undefined ? { wait: readWait(item), isUnclear } : { image };
+		const finished = readFinishedImages(item);
+		return finished === undefined ? { wait: readWait(item), isUnclear } : { finished };
 	} catch (error) {
 		if (!isUnclear) throw error as Error;
 		return { failure: error as Error };
@@ -74,7 +74,7 @@ interface WaitOptions {
 /**
  * Waits for all tasks of a batch, in this process.
  *
- * @param read reads the wait of an item, or the image it names; its errors are those of the item
+ * @param read reads the wait of an item, or the images it names; its errors are those of the item
  * @returns an entry for each input item; a wait that is continued later has no result
  * @throws NodeApiError or NodeOperationError that lists the IDs of all tasks
  */
@@ -88,15 +88,15 @@ export async function waitForTasks(
 	const shared: Waits = { run, entries, toOutput };
 	const output = await runItems(run, count, {
 		prepare: (itemIndex) => {
-			const { image, wait, failure, isUnclear = false } = read(itemIndex);
+			const { finished, wait, failure, isUnclear = false } = read(itemIndex);
 			entries[itemIndex] = { wait };
 			const failed = (error: unknown): INodeExecutionData[] => [
 				failedItem(run.node, error, itemIndex, itemReport.itemDetails(itemIndex)),
 			];
 			return async () => {
 				if (failure !== undefined) return failed(failure);
-				if (image !== undefined) {
-					return await resultItems(run, [{ url: image.url }], image.facts, image.outputSettings);
+				if (finished !== undefined) {
+					return await resultItems(run, finished.images, finished.facts, finished.outputSettings);
 				}
 				if (wait === undefined || isStored) return [];
 				const ended = endOfWait(shared, itemIndex, run.gateway.waitFor(wait));

@@ -196,6 +196,16 @@ test.each([
 	expect(Object.keys(done[0]?.binary ?? {})).toHaveLength(3);
 });
 
+test('all images of a response come out of Image Wait, from the one item that could not have them', async () => {
+	const options = { n: 3, oneItemPerRequest: true };
+	const { failures } = await loop({ options }, [
+		{ call: 'download', kind: 'status', status: 404, times: 3 * ROUNDS },
+	]);
+	const { error, details } = failures[0]![0]!;
+	const result = await bench.run('imageWait', {}, [{ error, details }]);
+	expect(result.json(NODE).map(({ url }) => url)).toEqual((details as IDataObject).urls);
+});
+
 test('each of several images of a task comes back as itself, without a hint', async () => {
 	const { failures, done } = await loop({ ...WAIT, options: { ...SHORT, n: 3 } }, [
 		{ call: 'download', kind: 'status', status: 404, times: 5 },

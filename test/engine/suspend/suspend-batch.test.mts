@@ -131,7 +131,9 @@ describe('submitted and waited for in one node', () => {
 			prompt,
 			row,
 		}));
-		expect((await runToEnd(json, items)).json('Done').map(({ row }) => row)).toEqual([0, 1]);
+		const done = (await runToEnd(json, items)).json('Done');
+		// Led back, an item without its prompt would be said to be not charged.
+		expect(done).toMatchObject(items);
 	});
 
 	test('a failed item carries the columns of its own input item, and no other ID', async () => {
@@ -160,7 +162,22 @@ describe('submitted and waited for in one node', () => {
 		const result = await runToEnd(json, items);
 		expect(result.json('Done')).toHaveLength(4);
 		const url = expect.stringContaining('http');
-		expect(result.json('Failed')).toMatchObject([{ column: 1, details: { url, more: [{ url }] } }]);
+		const failed = result.json('Failed');
+		expect(failed).toMatchObject([{ column: 1, details: { url, more: [{ url }] } }]);
+
+		bench.gateway.setFaults([]);
+		const paid = bench.gateway.paid;
+		const made = { mode: 'wait', prompt: '={{ $json.prompt }}', options: { n: 2 } };
+		const { more, ...details } = failed[0]!.details as IDataObject;
+		const changed = { ...details, more: [null, 'x', ...(more as IDataObject[])] };
+		for (const item of [failed[0]!, { ...failed[0], details: changed }]) {
+			const back = await bench.run('imageGeneration', made, [item]);
+			expect(back.json(NODE).map((own) => own.url)).toEqual([
+				details.url,
+				(more as IDataObject[])[0]!.url,
+			]);
+		}
+		expect(bench.gateway.paid).toBe(paid);
 	});
 });
 
