@@ -120,6 +120,7 @@ test.each<[Parameters, RegExp]>([
 		{ input: 'messages', messages: { message: [user('x'), user(' ')] } },
 		/'Messages' is invalid: Message 2 is empty/,
 	],
+	[{ input: 'messages', messages: {} }, /'Messages' is invalid: it is empty/],
 	[{ options: { history: '{"role":"user"}' } }, /'History' is invalid/],
 ])('%j is refused before anything is sent', async (parameters, message) => {
 	expect(errorOf(await ask(parameters)).message).toMatch(message);

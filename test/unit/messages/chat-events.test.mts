@@ -148,12 +148,13 @@ describe('a streamed response', () => {
 	});
 
 	test.each([
-		['none at its start', {}, 0],
-		['the same at its start', { cache_read_input_tokens: 9 }, 9],
-	])('counts tokens of a cache once: %s', (_, cached, input_tokens) => {
+		['none at its start', 'cache_read_input_tokens', {}, 0],
+		['those written', 'cache_creation_input_tokens', {}, 0],
+		['the same at its start', 'cache_read_input_tokens', { cache_read_input_tokens: 9 }, 9],
+	])('counts tokens of a cache once: %s', (_, name, cached, input_tokens) => {
 		const first = structuredClone(start);
 		Object.assign(first.message.usage, cached);
-		const usage = { input_tokens: 0, output_tokens: 30, cache_read_input_tokens: 9 };
+		const usage = { input_tokens: 0, output_tokens: 30, [name]: 9 };
 		const { assembly } = assembled(first, { type: 'message_delta', delta: {}, usage });
 		expect(assembly.body.usage).toEqual({ ...usage, input_tokens });
 	});
