@@ -39,6 +39,15 @@ async function download(
 	return { end, sent };
 }
 
+test('a stream that is closed before its first byte, without an error, ends the download', async () => {
+	const { end } = await download(() => {
+		const body = new PassThrough();
+		setImmediate(() => body.destroy());
+		return { body };
+	});
+	expect(end).toMatch(/couldn't be downloaded/);
+});
+
 test('a complete body is an image like any other', async () => {
 	expect(await download(() => ({ body: PNG }))).toEqual({
 		end: { content: PNG, fileName: '1.png', mimeType: 'image/png' },

@@ -167,6 +167,17 @@ describe('the form of a model', () => {
 		expect(emptyFieldsNotice).toContain("use 'Extra Fields'");
 	});
 
+	test('of a model of videos is empty and says so', async () => {
+		const video = [{ model: 'film', media_type: 'video', parameters: { seconds: [5, 10] } }];
+		const { url, close } = await startGateway({ models: video as never });
+		const { fields, emptyFieldsNotice } = await (
+			await panel({ model: byName('film') }, url)
+		).form();
+		await close();
+		expect(fields).toEqual([]);
+		expect(emptyFieldsNotice).toMatch(/generates videos/);
+	});
+
 	test('is empty without a model', async () => {
 		expect((await (await panel({ model: byName('') })).form()).fields).toEqual([]);
 	});
