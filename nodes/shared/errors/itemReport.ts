@@ -124,9 +124,10 @@ export function detailsOf({ error, details, message }: IDataObject): IDataObject
 }
 
 /** The addresses of the images that a failed item is about: after a suspension the others are in `more`. */
-export function failedUrls({ url, urls = [url], more = [] }: IDataObject): string[] {
+export function failedUrls({ url, urls, more }: IDataObject): string[] {
 	const others = [more].flat().map((one) => (isJsonObject(one) ? one.url : undefined));
-	return [urls, others].flat().flatMap((one) => nonEmptyString(one) ?? []);
+	const own = Array.isArray(urls) ? urls : [url];
+	return [...own, ...others].flatMap((one) => nonEmptyString(one) ?? []);
 }
 
 /**
