@@ -172,14 +172,14 @@ async function main(): Promise<void> {
 		const work = async (): Promise<void> => {
 			for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
 				const { file, line, what, isShown } = places[number - 1]!;
-				// Half of all tests load what the editor shows, and none reads it.
+				// Half of all tests load what the editor shows; only unit/repository reads it, which isn't run here.
 				const tests = isShown ? [] : (reached.get(number) ?? []);
 				const args = ['--runInBand', '--bail', '--runTestsByPath', ...tests];
 				const near = [`unit/${basename(dirname(file))}`, ...(engineTestsOf(file) ?? [])];
 				const env = { MUTANT: `${number}`, MUTANT_NEAR: near.join(' ') };
 				const red = tests.length === 0 ? undefined : await firstRed(copy, args, env);
 				if (red === undefined) alive.push(number);
-				const unread = isShown ? ' (no test reads it)' : ' (no test reaches it)';
+				const unread = isShown ? ' (shown by the editor alone: not run)' : ' (no test reaches it)';
 				const by = red === undefined ? '' : ` by ${red || 'a run that broke off'}`;
 				const verdict = red === undefined ? `ALIVE  ${number}` : `killed ${number}`;
 				console.log(`${verdict} ${file}:${line} ${what}${tests.length === 0 ? unread : by}`);
