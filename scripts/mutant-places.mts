@@ -1,4 +1,4 @@
-/** The places of a source that can be changed, each with a switch: `mutant(number)` says whether it is on. */
+/** The places of a source that can be changed: with a switch, `mutant(number)`, which says whether it is on, or for good. */
 import ts from 'typescript';
 
 export interface Mutant {
@@ -16,33 +16,36 @@ const short = (text: string) => {
 };
 
 /**
- * A source with a switch at each place that can be changed.
+ * A source whose places are changed.
  *
- * @param numberOf gives the switch of a mutant its number; undefined for a place that stays as it is
+ * @param numberOf gives the switch of a mutant its number; undefined for a place that stays as it is, and
+ *   'no switch' for one that is changed for good, in the form that the types are asked about
  */
 export function instrument(
 	file: string,
 	text: string,
-	numberOf: (mutant: Mutant) => number | undefined,
+	numberOf: (mutant: Mutant) => number | 'no switch' | undefined,
 ): string {
 	const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-	/** The text of a place: as it is, or with a switch. */
+	/** The text of a place: as it is, changed, or with a switch. */
 	const place = (
 		node: ts.Node,
 		what: string,
 		textOf: (node: ts.Node) => string,
+		changedTo: (kept: string) => string,
 		switched: (on: string, kept: string) => string,
 	): string => {
 		const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
 		const named = `${what}: ${short(node.getText())}`;
 		const number = numberOf({ file, line, what: named, isShown: isShown(node) });
 		const kept = textOf(node);
-		return number === undefined ? kept : switched(`mutant(${number})`, kept);
+		if (number === undefined) return kept;
+		return number === 'no switch' ? changedTo(kept) : switched(`mutant(${number})`, kept);
 	};
 
 	/** The text of a node, with the switches within it. */
-	const inner = (node: ts.Node): string => {
-		let [out, at] = ['', node.getStart()];
+	const inner = (node: ts.Node, start = node.getStart()): string => {
+		let [out, at] = ['', start];
 		ts.forEachChild(node, (child) => {
 			out += text.slice(at, child.getStart()) + changed(child);
 			at = child.end;
@@ -60,20 +63,31 @@ export function instrument(
 			return node.getText();
 		}
 		if (isCondition(node)) {
-			return place(node, 'negated', inner, (on, kept) => `(${on} !== Boolean(${kept}))`);
+			const negated = (kept: string) => `!(${kept})`;
+			return place(node, 'negated', inner, negated, (on, kept) => `(${on} !== Boolean(${kept}))`);
 		}
 		if (ts.isBinaryExpression(node)) return ofBinary(node);
 		if (node.kind === SyntaxKind.TrueKeyword || node.kind === SyntaxKind.FalseKeyword) {
-			return place(node, 'inverted', inner, (on, kept) => `(${on} !== ${kept})`);
+			const other = (kept: string) => `${kept !== 'true'}`;
+			return place(node, 'inverted', inner, other, (on, kept) => `(${on} !== ${kept})`);
 		}
 		if (isText(node)) {
-			return place(node, 'another text', inner, (on, kept) => `(${on} ? 'mutant' : ${kept})`);
+			const other = () => `'mutant'`;
+			return place(
+				node,
+				'another text',
+				inner,
+				other,
+				(on, kept) => `(${on} ? 'mutant' : ${kept})`,
+			);
 		}
 		if (ts.isNumericLiteral(node) && !isName(node)) {
-			return place(node, 'one more', inner, (on, kept) => `(${on} ? 1 + ${kept} : ${kept})`);
+			const more = (kept: string) => `${Number(kept) + 1}`;
+			return place(node, 'one more', inner, more, (on, kept) => `(${on} ? 1 + ${kept} : ${kept})`);
 		}
 		if (isDroppable(node)) {
-			return place(node, 'dropped', inner, (on, kept) => `{ if (!${on}) { ${kept} } }`);
+			const nothing = () => '{}';
+			return place(node, 'dropped', inner, nothing, (on, kept) => `{ if (!${on}) { ${kept} } }`);
 		}
 		return inner(node);
 	};
@@ -87,16 +101,20 @@ export function instrument(
 			[left, right] = [changed(node.left), changed(node.right)];
 			return `${left} ${operator} ${right}`;
 		};
-		const switched = (on: string, text: string) =>
-			`(${on} ? (${left} ${other} ${right}) : (${text}))`;
-		return place(node, `${operator} to ${other}`, kept, switched);
+		const changedTo = () => `${left} ${other} ${right}`;
+		const switched = (on: string, text: string) => `(${on} ? (${changedTo()}) : (${text}))`;
+		return place(node, `${operator} to ${other}`, kept, changedTo, switched);
 	};
 
-	const body = source.statements.map(changed).join('\n');
-	// Without mutants-environment.cjs there is none.
-	const choice = 'function mutant(number) { return globalThis.mutant?.(number) === true; }';
-	return `// @ts-nocheck\n${body}\n${choice}\n`;
+	return inner(source, 0);
 }
+
+/** What makes a source with switches one that can be built: without mutants-environment.cjs, none is on. */
+export const withSwitches = (body: string): string =>
+	`// @ts-nocheck
+${body}
+function mutant(number) { return globalThis.mutant?.(number) === true; }
+`;
 
 /** What decides: but for comparisons and the like, whose operators are changed. */
 function isCondition(node: ts.Node): boolean {

@@ -1,6 +1,6 @@
 /**
  * Changes one thing after another in the package, runs the tests that reach it, and lists the changes that
- * none of them notices. All changes are built once, in a copy; MUTANT chooses the one that is in force.
+ * neither they nor the types notice. All changes are built once, in a copy; MUTANT chooses the one that is in force.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,11 +19,12 @@ import {
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import ts from 'typescript';
 import { endOf } from '../harness/child.mjs';
 import { engineTestsOf, testsOf } from './changed-tests.mjs';
-import { instrument, type Mutant } from './mutant-places.mjs';
+import { instrument, type Mutant, withSwitches } from './mutant-places.mjs';
 
-const help = `Changes a source in one place after another, and lists what no unit or engine test notices.
+const help = `Changes a source in one place after another, and lists what neither a test nor the types notice.
 
   npm run mutants -- gateway/pay.ts   all places of these files, by the tests that hold them
   npm run mutants -- --random 60      60 places of gateway/, nodes/ and credentials/, by all tests
@@ -74,7 +75,7 @@ function copied(files: string[], wanted: Set<number>): string {
 	let number = 0;
 	const numberOf = () => (wanted.has(++number) ? number : undefined);
 	for (const file of files)
-		writeFileSync(join(copy, file), instrument(file, sourceOf(file), numberOf));
+		writeFileSync(join(copy, file), withSwitches(instrument(file, sourceOf(file), numberOf)));
 	return copy;
 }
 
@@ -111,10 +112,7 @@ function testsFor(files: string[] | 'all', unitOnly: boolean): string[] {
 	const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 	const args = [jest, '--listTests', '--findRelatedTests', ...testsOf(files, root).sources];
 	const related = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).split('\n');
-	// What repeats the sources' form, such as lint, is no test of a mutant.
-	const isWanted = unitOnly
-		? /^test\/unit\/(?!repository)/
-		: /^test\/(?:unit\/(?!repository)|engine)/;
+	const isWanted = unitOnly ? /^test\/unit/ : /^test\/(?:unit|engine)/;
 	return related
 		.map((path) => path.slice(root.length + 1).replaceAll('\\', '/'))
 		.filter((path) => isWanted.test(path));
@@ -141,6 +139,44 @@ async function reachedBy(copy: string, tests: string[]): Promise<Map<number, str
 	return reached;
 }
 
+/** The source of a place with its change. */
+function changed(places: Mutant[], number: number): string {
+	const { file } = places[number - 1]!;
+	let at = places.findIndex((place) => place.file === file);
+	const numberOf = () => (++at === number ? ('no switch' as const) : undefined);
+	return instrument(file, sourceOf(file), numberOf);
+}
+
+/** Whether a source with a change is one that the types refuse: `npm run typecheck` is a test, too. */
+function typesRefuse(): (file: string, text: string) => boolean {
+	const config = join(root, 'tsconfig.json');
+	const { config: json } = ts.readConfigFile(config, (path) => ts.sys.readFile(path));
+	const { options, fileNames } = ts.parseJsonConfigFileContent(json, ts.sys, root);
+	const texts = new Map<string, string>();
+	let version = 0;
+	const service = ts.createLanguageService({
+		...ts.sys,
+		useCaseSensitiveFileNames: () => ts.sys.useCaseSensitiveFileNames,
+		getCompilationSettings: () => options,
+		getScriptFileNames: () => fileNames,
+		getScriptVersion: (path) => (texts.has(path) ? `${version}` : ''),
+		getScriptSnapshot: (path) => {
+			const text = texts.get(path) ?? ts.sys.readFile(path);
+			return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
+		},
+		getCurrentDirectory: () => root,
+		getDefaultLibFileName: (of) => ts.getDefaultLibFilePath(of),
+	});
+	return (file, text) => {
+		const path = fileNames.find((name) => name === join(root, file).replaceAll('\\', '/'))!;
+		version += 1;
+		texts.clear();
+		texts.set(path, text);
+		const { length } = service.getSemanticDiagnostics(path);
+		return length + service.getSyntacticDiagnostics(path).length > 0;
+	};
+}
+
 async function main(): Promise<void> {
 	const { values, positionals } = parseArgs({
 		allowPositionals: true,
@@ -165,30 +201,37 @@ async function main(): Promise<void> {
 	wanted.sort((one, other) => one - other);
 	const all = testsFor(values.random || values.all ? 'all' : files, values.unit);
 	const copy = copied(files, new Set(wanted));
+	const isRefused = typesRefuse();
 	try {
 		const reached = await reachedBy(copy, all);
-		const alive: number[] = [];
+		const [alive, refused]: [number[], number[]] = [[], []];
 		const waiting = [...wanted];
 		const work = async (): Promise<void> => {
 			for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
 				const { file, line, what, isShown } = places[number - 1]!;
-				// Half of all tests load what the editor shows; only unit/repository reads it, which isn't run here.
-				const tests = isShown ? [] : (reached.get(number) ?? []);
+				// Half of all tests load what the editor shows; only unit/repository reads it.
+				const isRead = (test: string) => !isShown || test.startsWith('test/unit/repository/');
+				const tests = (reached.get(number) ?? []).filter(isRead);
 				const args = ['--runInBand', '--bail', '--runTestsByPath', ...tests];
 				const near = [`unit/${basename(dirname(file))}`, ...(engineTestsOf(file) ?? [])];
 				const env = { MUTANT: `${number}`, MUTANT_NEAR: near.join(' ') };
 				const red = tests.length === 0 ? undefined : await firstRed(copy, args, env);
-				if (red === undefined) alive.push(number);
-				const unread = isShown ? ' (shown by the editor alone: not run)' : ' (no test reaches it)';
-				const by = red === undefined ? '' : ` by ${red || 'a run that broke off'}`;
-				const verdict = red === undefined ? `ALIVE  ${number}` : `killed ${number}`;
-				console.log(`${verdict} ${file}:${line} ${what}${tests.length === 0 ? unread : by}`);
+				const place = `${number} ${file}:${line} ${what}`;
+				if (red !== undefined) console.log(`killed ${place} by ${red || 'a run that broke off'}`);
+				else if (isRefused(file, changed(places, number))) {
+					refused.push(number);
+					console.log(`killed ${place} by the types alone`);
+				} else {
+					alive.push(number);
+					console.log(`ALIVE  ${place}${tests.length === 0 ? ' (no test reaches it)' : ''}`);
+				}
 			}
 		};
 		// As many as jest's: tests wait for a third of their time.
 		await Promise.all(Array.from({ length: availableParallelism() + 2 }, work));
 		const seed = values.random ? ` (seed ${values.seed})` : '';
-		console.log(`${wanted.length - alive.length} of ${wanted.length} killed${seed}`);
+		const killed = `${wanted.length - alive.length} of ${wanted.length} killed`;
+		console.log(`${killed}, ${refused.length} of them by the types alone${seed}`);
 		if (alive.length > 0) process.exitCode = 1;
 	} finally {
 		rmSync(copy, { recursive: true, force: true });
