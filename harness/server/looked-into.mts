@@ -1,8 +1,9 @@
 /** Which examples the gate looks into with n8n's editor: those that it might change since it last did. */
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
 import * as path from 'node:path';
+import type { INodeType } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 
 import { repositoryRoot } from '../install/folders.mjs';
 import { exampleNames } from './example-workflows.mjs';
@@ -31,12 +32,15 @@ export function digestOf(example: string, nodes: Record<string, string>, shared:
 
 /** The digest of each example as it is now. */
 export function exampleDigests(): Record<string, string> {
-	const script = `console.log(JSON.stringify(Object.fromEntries(require('./package.json').n8n.nodes.map((file) => {
-		const { description } = new (require('./' + file)[require('path').basename(file, '.node.js')])();
-		return [description.name, JSON.stringify(description)];
-	}))))`;
-	const options = { cwd: repositoryRoot(), encoding: 'utf8', maxBuffer: 2 ** 26 } as const;
-	const nodes = JSON.parse(execFileSync(process.execPath, ['-e', script], options));
+	const manifest = JSON.parse(read('package.json')) as { n8n: { nodes: string[] } };
+	const load = createRequire(inRoot('package.json'));
+	const nodes = Object.fromEntries(
+		manifest.n8n.nodes.map((file) => {
+			const exported = load(`./${file}`) as Record<string, new () => INodeType>;
+			const { description } = new exported[path.basename(file, '.node.js')]!();
+			return [description.name, JSON.stringify(description)];
+		}),
+	);
 	const forms = fs.readdirSync(inRoot('nodes/shared/models')).sort();
 	const shared = forms.map((file) => read(`nodes/shared/models/${file}`));
 	shared.push(read('harness/install/locks/2.x/manifest.json'));
