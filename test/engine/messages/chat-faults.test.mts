@@ -382,4 +382,14 @@ describe('Extra Fields', () => {
 		expect(error?.description).toContain('Nothing was sent.');
 		expect(scene.bodies).toEqual([]);
 	});
+
+	test.each([
+		['n', 1],
+		['n', '1'],
+		['stream', false],
+	])('may set %s to %j, which asks for what comes anyway', async (name, value) => {
+		const options = { extraFields: JSON.stringify({ [name]: value }) };
+		await scene.retry('invoke', { options });
+		expect(scene.bodies).toMatchObject([{ [name]: value }]);
+	});
 });

@@ -93,6 +93,12 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		/mode \(400\): .* \| Send it synchronously.* See 'Synchronous'/,
 	],
 	[
+		'400 for tasks',
+		submit,
+		saying(400, 'No asynchronous calls here'),
+		/mode \(400\): .*'Synchronous'/,
+	],
+	[
 		'404 for the flag',
 		path,
 		saying(404, 'Invalid URL'),

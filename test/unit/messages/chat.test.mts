@@ -43,6 +43,15 @@ describe('a conversation', () => {
 		]);
 	});
 
+	test('whose system prompt has a file is not sent', () => {
+		const part = { type: 'file', mediaType: 'image/png', data: PNG } as ChatPart;
+		const send = () => toConversation([said('system', part), said('user', text('Hi'))]);
+		expect(send).toThrow('The system message contains a part of the kind "image"');
+		const description = expect.stringMatching(/only be text.*Nothing was sent/) as string;
+		const problem = expect.objectContaining({ description }) as object;
+		expect(send).toThrow(expect.objectContaining({ problem }));
+	});
+
 	test('that is empty is not sent', () => {
 		expect(() =>
 			toConversation([said('user', text('')), said('system', text('Be brief.'))]),
@@ -206,6 +215,16 @@ describe('a part of an agent, chain or tool', () => {
 		['a resource of bytes', { type: 'resource', resource: { uri: 'file:///a', blob: PNG } }, image],
 		['a text of another protocol', { type: 'output_text', text: 'grüß dich' }, words],
 		['a document of text', { type: 'text-plain', data: note }, words],
+		['a document as its text', { type: 'text-plain', text: 'grüß dich' }, words],
+		['a resource of text', { type: 'resource', resource: { text: 'grüß dich' } }, words],
+		["the gateway's own address", at('image', page), at('image', page)],
+		['a text that is read', { type: 'input_text', text: 'grüß dich' }, words],
+		['a refusal', { type: 'refusal', refusal: 'grüß dich' }, words],
+		...['document', 'input_file', 'input_image'].map((type): [string, JsonObject, JsonObject] => [
+			`an image as a part of the kind ${type}`,
+			{ type, data: PNG, mimeType: 'image/png' },
+			image,
+		]),
 		['a link', { type: 'resource_link', uri: 'a' }, text('{"type":"resource_link","uri":"a"}')],
 		// The names of agents, tools and protocols.
 		...['url', 'image_url', 'file_url', 'fileUri', 'uri'].map(
@@ -233,6 +252,11 @@ describe('a part of an agent, chain or tool', () => {
 
 	test.each<[string, unknown, string]>([
 		['a film', { type: 'video', url: 'data:video/mp4;base64,AAAA' }, '"video/mp4"'],
+		[
+			'a sound',
+			{ type: 'input_audio', input_audio: { data: 'AAAA' } },
+			'of the type "input_audio"',
+		],
 		...['filename', 'fileName', 'file_name', 'name', 'title'].map(
 			(name): [string, unknown, string] => [
 				`a film by its ${name}`,

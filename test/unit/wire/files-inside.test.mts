@@ -61,6 +61,12 @@ test('the body may have another order than the files', async () => {
 	expect(Object.values(JSON.parse(await textOf(body)))).toEqual(bytes);
 });
 
+test('of which no JSON can be made opens no file', async () => {
+	const sending = jsonWithFiles({ seed: 1n }, files);
+	await expect(sending).rejects.toMatchObject({ name: 'InvalidBodyError' });
+	expect(opened).toBe(0);
+});
+
 test('has no file where Extra Fields replace the messages', async () => {
 	const messages = [{ role: 'user', content: 'Hi' }];
 	expect(await sent({ messages })).toEqual({ ...request([]), messages });
