@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { Container } from '../../../harness/engine/n8n.mjs';
-import { until } from '../../until.mjs';
 import { errorOf } from '../one-node.mjs';
 import { opened } from '../opened.mjs';
 import { openBench, type Bench, type Settings } from '../workbench.mjs';
