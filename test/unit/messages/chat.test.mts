@@ -195,6 +195,7 @@ describe('a part of an agent, chain or tool', () => {
 		source: { type: 'base64', media_type: 'application/pdf', data: pdf },
 	};
 	const words = text('grüß dich');
+	const OWN_TEXT = { type: 'document', source: { type: 'text', data: 'grüß dich' } };
 	const dataUrl = `data:image/png;base64,${PNG}`;
 	const given = (value: unknown): ChatPart => ({ type: 'provider', value });
 
@@ -217,6 +218,7 @@ describe('a part of an agent, chain or tool', () => {
 		['a document of text', { type: 'text-plain', data: note }, words],
 		['a document as its text', { type: 'text-plain', text: 'grüß dich' }, words],
 		['a resource of text', { type: 'resource', resource: { text: 'grüß dich' } }, words],
+		["the gateway's own text", OWN_TEXT, OWN_TEXT],
 		["the gateway's own address", at('image', page), at('image', page)],
 		['a text that is read', { type: 'input_text', text: 'grüß dich' }, words],
 		['a refusal', { type: 'refusal', refusal: 'grüß dich' }, words],
@@ -436,8 +438,13 @@ describe('a response', () => {
 
 	test.each([
 		['end_turn', 'stop'],
+		['stop_sequence', 'stop'],
 		['max_tokens', 'length'],
+		['model_context_window_exceeded', 'length'],
 		['refusal', 'content-filter'],
+		['content_filter', 'content-filter'],
+		['pause_turn', 'other'],
+		['news', 'other'],
 		[undefined, 'other'],
 	])('that stops for %s has ended for %s', (stop_reason, finishReason) => {
 		const content = [{ type: 'text', text: 'Here' }];
@@ -463,6 +470,7 @@ describe('a response', () => {
 		['at a stop sequence', [call], 'stop_sequence'],
 		['for a pause', [call, says], 'pause_turn'],
 		['for a refusal', [call, says], 'refusal'],
+		['for a filter', [call, says], 'content_filter'],
 		['with half an input', [{ ...call, input: '{"prompt":"a f' }], 'tool_use'],
 		['with a list for an input', [{ ...call, input: ['a fox'] }], 'tool_use'],
 		['with half an input before a whole one', [{ ...call, input: '' }, call], 'tool_use'],
