@@ -135,6 +135,18 @@ test.each(['getStatus', 'download'] as const)('%s ends while it is sent', async 
 	gateway.end();
 });
 
+test('redirects are followed three times, those of an image ten times', async () => {
+	const headers = (count: number) => ({ location: `/v1/other/${count}` });
+	const send: Send = async (_, count) =>
+		await Promise.resolve({ httpCode: 307, headers: headers(count) });
+	const [paying, loading] = [open(send), open(send)];
+	await expect(paying.gateway.generate(REQUEST, { key: 'a' })).rejects.toThrow(/redirect/);
+	const image = { url: 'https://images.example/1.png' };
+	await expect(loading.gateway.download(image, async () => ({}))).rejects.toThrow();
+	expect([paying.sent(), loading.sent()]).toEqual([1 + 3, 1 + 10]);
+	for (const { gateway } of [paying, loading]) gateway.end();
+});
+
 test('a response that has come is returned, and others are sent', async () => {
 	const { signal, abort } = controls();
 	const { gateway, settled } = open(async (_, count) => {

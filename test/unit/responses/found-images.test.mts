@@ -243,6 +243,11 @@ test('an unfinished image is none where there is a task, a finished one or an er
 	expect(paid({ status: 'generating', error: 'no', data }, false)).toBeUndefined();
 });
 
+test('an image that a finished task calls unfinished is its result', () => {
+	const data = [{ status: 'in_progress', b64_json: BYTES }];
+	expect(stateOf({ id: 't1', status: 'completed', data }).images).toMatchObject([{ url: INSIDE }]);
+});
+
 test('an unknown word at 100 % with an image is a result', () => {
 	for (const progress of [100, '100%', ' 100.0 % ']) {
 		expect(stateOf({ id: 't1', status: 'archived', progress, picture: U })).toMatchObject({
