@@ -369,6 +369,8 @@ describe('the plan', () => {
 		expect(bodyOf([])).not.toHaveProperty('thinking');
 		expect(bodyOf([{ type: 'redacted_thinking', data: 'x' }])).toMatchObject({ thinking });
 		expect(bodyOf([], 'adaptive')).toHaveProperty('thinking');
+		const texts = [{ role: 'user', content: 'Hi' }];
+		expect(planMessage({ ...request, thinking, messages: texts }).body).toMatchObject({ thinking });
 	});
 
 	test('refuses a budget for thinking that leaves nothing for the response', () => {
