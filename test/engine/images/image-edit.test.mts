@@ -462,6 +462,7 @@ describe('before anything is sent', () => {
 			{},
 			/no binary field 'data'.* Its binary fields: one, two\. Nothing was sent\. It was item 3 \("make it night"\). n8n counts from 0: \[item 2\]\.$/,
 		],
+		['no file', {}, {}, /no binary field 'data'.* It has no files: check the node before/],
 		['an empty file', { files: { data: { bytes: Buffer.alloc(0) } } }, {}, /is an empty file/],
 		['a text', { files: { data: text } }, {}, /"data" is not an image/],
 		[
