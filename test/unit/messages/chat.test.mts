@@ -369,7 +369,7 @@ describe('the plan', () => {
 		expect(bodyOf([])).not.toHaveProperty('thinking');
 		expect(bodyOf([{ type: 'redacted_thinking', data: 'x' }])).toMatchObject({ thinking });
 		expect(bodyOf([], 'adaptive')).toHaveProperty('thinking');
-		const texts = [{ role: 'user', content: 'Hi' }];
+		const texts = ['user', 'assistant', 'user'].map((role) => ({ role, content: 'Hi' }));
 		expect(planMessage({ ...request, thinking, messages: texts }).body).toMatchObject({ thinking });
 	});
 
