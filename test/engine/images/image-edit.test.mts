@@ -484,6 +484,7 @@ describe('before anything is sent', () => {
 			/^"file-123456" is no binary .* no file IDs: .*If it is the ID of a file.*'OpenAI, Edits as JSON/,
 		],
 		['a file that is not there', one, extraFiles(inThird('no')), /no binary field 'no'/],
+		['an empty switch', one, { options: { dryRun: inThird(' ', false) } }, /false: It is empty/],
 		['an additional file that is none', one, extraFiles(inThird(null)), NO_PART],
 		['an additional file without a name', one, extraFiles('data', inThird(' ')), NO_PART],
 		[

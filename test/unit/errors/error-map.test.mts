@@ -231,6 +231,7 @@ test.each<[string, Outcome]>([
 
 test.each<[Record<string, string>, string]>([
 	[{ 'retry-after': '30' }, 'Retry after 30 s. Send fewer'],
+	[{ 'retry-after': '7200' }, 'Retry after 2 h 0 min. '],
 	[{ 'retry-after': '7500' }, 'Retry after 2 h 5 min. '],
 	[{ 'retry-after': '7100' }, 'Retry after 119 min. '],
 	[{ 'retry-after': '0' }, 'Send fewer'],
