@@ -62,7 +62,9 @@ test('the body may have another order than the files', async () => {
 });
 
 test('of which no JSON can be made opens no file', async () => {
-	const sending = jsonWithFiles({ seed: 1n }, files);
+	const round: Record<string, unknown> = {};
+	round.self = round;
+	const sending = jsonWithFiles(round, files);
 	await expect(sending).rejects.toMatchObject({ name: 'InvalidBodyError' });
 	expect(opened).toBe(0);
 });
