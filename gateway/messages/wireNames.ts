@@ -19,7 +19,6 @@ export type WireNames = Map<string, string>;
 
 /** A value of the model with the agent's names of its properties. */
 export function withOwnNames(value: unknown, names: WireNames): unknown {
-	if (names.size === 0) return value;
 	if (Array.isArray(value)) return value.map((entry) => withOwnNames(entry, names));
 	if (!isJsonObject(value)) return value;
 	const own = Object.entries(value).map(

@@ -33,7 +33,7 @@ export function structuredOutput(
 	model: ToolModel,
 	schema: { description?: string },
 	{ name = 'extract', includeRaw = false }: OutputConfig = {},
-	thinks = true,
+	thinks: boolean,
 ): unknown {
 	const { description = 'Takes the answer. Call it to answer.' } = schema;
 	const forced = thinks ? undefined : { tool_choice: name };

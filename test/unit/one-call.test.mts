@@ -8,7 +8,10 @@ const REQUEST = { model: 'aurora-image-1', prompt: 'A fox' };
 const DONE = { data: [{ url: 'https://images.example/1.png' }] };
 const TASK = { taskId: 'task_0123456789', taskType: 'generation' as const };
 
-type Send = (signal: AbortSignal, count: number) => Promise<{ httpCode: number; json?: object }>;
+type Send = (
+	signal: AbortSignal,
+	count: number,
+) => Promise<{ httpCode: number; headers?: Record<string, string>; json?: object }>;
 
 /** A gateway with a journal, whose transport and sleeps are the test's. */
 function open(send: Send, limits = {}) {
@@ -24,8 +27,8 @@ function open(send: Send, limits = {}) {
 		{
 			limits,
 			transport: async (_, signal) => {
-				const { httpCode, json = {} } = await send(signal, (sent += 1));
-				return { httpCode, headers: {}, body: JSON.stringify(json) };
+				const { httpCode, headers = {}, json = {} } = await send(signal, (sent += 1));
+				return { httpCode, headers, body: JSON.stringify(json) };
 			},
 			sleep: async (ms) => {
 				slept.push(ms);
@@ -99,6 +102,24 @@ test('the wait for a task ends, and another wait for it goes on', async () => {
 	await other;
 });
 
+test('the wait for a task brings its images', async () => {
+	const body = { id: TASK.taskId, status: 'completed', ...DONE };
+	const { gateway } = open(async () => ({ httpCode: 200, json: body }));
+	const { images } = await gateway.wait(TASK, 60_000);
+	expect(images).toMatchObject(DONE.data);
+	gateway.end();
+});
+
+test('a status check gives up where the gateway asks for a pause of an hour', async () => {
+	const headers = { 'retry-after': '3600' };
+	const { gateway, sent, slept } = open(async () => ({ httpCode: 503, headers }));
+	const asked = gateway.getStatus(TASK).catch((error: unknown) => error);
+	await until(() => sent() === 1);
+	const first = await Promise.race([asked, until(() => slept.some((ms) => ms > 100))]);
+	expect(first).toMatchObject({ problem: { httpCode: 503 } });
+	gateway.end();
+});
+
 test.each(['getStatus', 'download'] as const)('%s ends while it is sent', async (name) => {
 	const { gateway, sent } = open(silent);
 	const { signal, abort } = controls();
@@ -112,6 +133,18 @@ test.each(['getStatus', 'download'] as const)('%s ends while it is sent', async 
 	await expect(call).rejects.toBeInstanceOf(RunEnded);
 	expect(sent()).toBe(1);
 	gateway.end();
+});
+
+test('redirects are followed three times, those of an image ten times', async () => {
+	const headers = (count: number) => ({ location: `/v1/other/${count}` });
+	const send: Send = async (_, count) =>
+		await Promise.resolve({ httpCode: 307, headers: headers(count) });
+	const [paying, loading] = [open(send), open(send)];
+	await expect(paying.gateway.generate(REQUEST, { key: 'a' })).rejects.toThrow(/redirect/);
+	const image = { url: 'https://images.example/1.png' };
+	await expect(loading.gateway.download(image, async () => ({}))).rejects.toThrow();
+	expect([paying.sent(), loading.sent()]).toEqual([1 + 3, 1 + 10]);
+	for (const { gateway } of [paying, loading]) gateway.end();
 });
 
 test('a response that has come is returned, and others are sent', async () => {

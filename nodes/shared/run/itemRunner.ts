@@ -64,20 +64,23 @@ export async function runItems(
 		runner.isStopped = true;
 	});
 	await Promise.race([runner.runAll(), stop]);
-	if (runner.isStopped) {
-		// The engine recognizes a stopped execution by the word "canceled".
-		const paid = itemReport.listUnreturned?.() ?? [];
-		const error = new NodeOperationError(run.node, 'The execution was canceled', {
-			description: describeUnreturned(paid, rowNamesOf(itemReport)),
-		});
-		error.context.details = { paid };
-		throw error;
-	}
+	if (runner.isStopped) throw stopError(run.node, itemReport);
 	if (runner.failures.length > 0) {
 		const { error, ...source } = mergedFailure(runner.failures, runner.isPrepared, itemReport);
 		throw nodeError(run.node, error, { ...source, itemReport });
 	}
 	return Array.from({ length: count }, (_, itemIndex) => runner.results[itemIndex] ?? []);
+}
+
+/** The error of a stopped run, with what it has paid for. */
+export function stopError(node: INode, itemReport: ItemReport): NodeOperationError {
+	const paid = itemReport.listUnreturned?.() ?? [];
+	// The engine recognizes a stopped execution by the word "canceled".
+	const error = new NodeOperationError(node, 'The execution was canceled', {
+		description: describeUnreturned(paid, rowNamesOf(itemReport)),
+	});
+	error.context.details = { paid };
+	return error;
 }
 
 /** The items of a run, with their results and failures. */

@@ -5,6 +5,7 @@ import {
 	NodeOperationError,
 	sleep,
 } from 'n8n-workflow';
+import { stopError } from '../run/itemRunner';
 import { describeRun, finishRun, type RunCounts } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
@@ -96,8 +97,7 @@ export async function suspend(
 		// A worker without the package, or an older n8n, drops the IDs in the database.
 		logRun(context, `The run is stored while it waits. ${text}`, 'info');
 	} catch (error) {
-		// A Stop is reported by the node itself.
-		if (isStopped(context)) throw finalError(context.getNode(), error, itemReport);
+		if (isStopped(context)) throw stopError(context.getNode(), itemReport);
 		logRun(context, `n8n could not store the run. ${text}`);
 		if (!context.continueOnFail()) throw finalError(context.getNode(), error, itemReport);
 		const failed = resultOf(failOpen(context, { plan, entries }, error), counts);

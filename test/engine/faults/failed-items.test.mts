@@ -117,8 +117,9 @@ test('an image without an address that cannot be stored leaves its task', async 
 	const input = [{ json: { taskId: 'task_1', taskType: 'generation' } }];
 	const [item] = (await host.run(workflow, { input })).json(NODE);
 	expect(item!.error).toBe("n8n couldn't store the image: ENOSPC: disk full");
-	const { charged, taskId, status } = item!.details as N8n.IDataObject;
+	const { charged, taskId, status, description } = item!.details as N8n.IDataObject;
 	expect([charged, taskId, status]).toEqual(['yes', 'task_1', 'completed']);
+	expect(description).toMatch(/^The image is finished and paid for\. Check where n8n stores/);
 });
 
 /** An agent's tool with fields of its input in its items, failed ones too. */

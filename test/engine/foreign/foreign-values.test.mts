@@ -75,6 +75,13 @@ describe('a choice in another case, or none', () => {
 		const result = await run('mediaModels', parameters);
 		expect(result.json(NODE).map(({ model }) => model)).toEqual(names);
 	});
+
+	test('the Models node with an empty limit lists fifty', async () => {
+		const items = Array.from({ length: 60 }, (_, index) => ({ model: `m${index}` }));
+		respond = (_, response) => sendJson(response, { success: true, data: { items, total: 60 } });
+		const result = await run('mediaModels', { limit: '={{ null }}' });
+		expect(result.json(NODE)).toHaveLength(50);
+	});
 });
 
 test.each<[string, number, string, string, object]>([

@@ -362,6 +362,7 @@ describe('the price', () => {
 
 	test('of an edit is unknown where each image to edit costs, too', async () => {
 		expect(await estimate([[image(0.05)]], 'imageEdit')).toBe(0.1);
+		expect(await estimate([[prompt, image(0.05)]], 'imageEdit')).toBe(0.1);
 		expect(await estimate([[image(0.05), input]], 'imageEdit')).toBeNull();
 		expect(await estimate([[image(0.05), { ...input, unit: 'token' }]], 'imageEdit')).toBeNull();
 		expect(await estimate([[image(0.05), { ...input, cost_usd: 0 }]], 'imageEdit')).toBe(0.1);

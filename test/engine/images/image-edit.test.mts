@@ -445,9 +445,10 @@ describe('before anything is sent', () => {
 	const text = { bytes: Buffer.from('no picture'), fileName: 'a.txt', mimeType: 'text/plain' };
 	const inThird = (value: unknown, otherwise: unknown = 'data') =>
 		`={{ $itemIndex === 2 ? ${JSON.stringify(value)} : ${JSON.stringify(otherwise)} }}`;
-	const extraFiles = (binaryProperty: string) => ({
-		options: { extraFiles: { file: [{ field: 'hints', binaryProperty }] } },
+	const extraFiles = (binaryProperty: string, field = 'hints') => ({
+		options: { extraFiles: { file: [{ field, binaryProperty }] } },
 	});
+	const NO_PART = /'Additional Files' has no name in the request or no binary field: Fill in both/;
 	const two = { one: { bytes: picture('1') }, two: { bytes: picture('2') } };
 	const deleted = {
 		id: 'filesystem-v2:workflows/1/executions/1/binary_data/00000000',
@@ -461,6 +462,7 @@ describe('before anything is sent', () => {
 			{},
 			/no binary field 'data'.* Its binary fields: one, two\. Nothing was sent\. It was item 3 \("make it night"\). n8n counts from 0: \[item 2\]\.$/,
 		],
+		['no file', {}, {}, /no binary field 'data'.* It has no files: check the node before/],
 		['an empty file', { files: { data: { bytes: Buffer.alloc(0) } } }, {}, /is an empty file/],
 		['a text', { files: { data: text } }, {}, /"data" is not an image/],
 		[
@@ -469,7 +471,28 @@ describe('before anything is sent', () => {
 			{},
 			/can't be read: .*not found/i,
 		],
+		[
+			'bytes of no type',
+			{ binary: { data: { data: btoa('no picture') } } },
+			{},
+			/It is "a file" of the type application\/octet-stream/,
+		],
+		[
+			'the ID of a file',
+			one,
+			{ images: inThird('file-123456') },
+			/^"file-123456" is no binary .* no file IDs: .*If it is the ID of a file.*'OpenAI, Edits as JSON/,
+		],
 		['a file that is not there', one, extraFiles(inThird('no')), /no binary field 'no'/],
+		['an empty switch', one, { options: { dryRun: inThird(' ', false) } }, /false: It is empty/],
+		['an additional file that is none', one, extraFiles(inThird(null)), NO_PART],
+		['an additional file without a name', one, extraFiles('data', inThird(' ')), NO_PART],
+		[
+			'an object as text',
+			one,
+			{ options: { n: inThird('[object Object]', 1) } },
+			/It is an object/,
+		],
 		// The only image is no mask.
 		['no mask', one, { options: { mask: inThird('mask') } }, /no binary field 'mask'/],
 		['two masks', one, { options: { mask: inThird(['data', 'data']) } }, /'Mask' names 2 images/],
@@ -695,3 +718,10 @@ test.each(['data', '_files.data', '={{ $json._files.data }}'])(
 		expect(gateway.count('sync')).toBe(1);
 	},
 );
+
+test('a file in the memory, of which an expression has all but its bytes, is edited', async () => {
+	const inMemory = await hostAt(gateway.url, 'memory');
+	const result = await edit(inMemory, [one], { images: '={{ $binary.data }}' });
+	expect(result.error).toBeUndefined();
+	expect(received()[0]!.files).toMatchObject([{ filename: 'fox.png' }]);
+});

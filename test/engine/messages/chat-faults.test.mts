@@ -250,14 +250,7 @@ describe('only a Stop', () => {
 		const result = await scene.bench.run({}, async (supply) => {
 			const caller = new AbortController();
 			const { signal } = caller;
-			const model = await supply();
-			// Straight to the package's model: LangChain has a word of its own for it.
-			const { chatModel } = model as typeof model & { chatModel: Inner };
-			const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }];
-			const asking =
-				way === 'invoke'
-					? chatModel.generate(messages, { signal })
-					: chatModel.stream(messages, { signal }).next();
+			const asking = askInner(await supply(), way, signal);
 			await underWay;
 			caller.abort();
 			own = await asking.catch((error: unknown) => error);
@@ -266,6 +259,18 @@ describe('only a Stop', () => {
 		expect(everythingIn(own)).not.toContain('canceled');
 		expect(result.status).toBe('success');
 		expect(scene.bodies).toHaveLength(1);
+	});
+
+	test.each(WAYS)('says so also where it ends the call of the agent, by %s', async (way) => {
+		const underWay = new Promise<void>((resolve) => (scene.reply = () => resolve()));
+		const running = scene.bench.start({}, async (supply, context) => {
+			const signal = context.getExecutionCancelSignal();
+			await askInner(await supply(), way, signal!);
+		});
+		await underWay;
+		running.stop();
+		const { status, error } = await running.promise;
+		expect([status, error?.message]).toEqual(['canceled', 'The execution was canceled']);
 	});
 
 	test('is booked as one: not a gateway that says so', async () => {
@@ -281,6 +286,15 @@ describe('only a Stop', () => {
 interface Inner {
 	generate(messages: unknown, config: object): Promise<unknown>;
 	stream(messages: unknown, config: object): AsyncGenerator;
+}
+
+/** Asks the package's own model: LangChain has a word of its own for an end. */
+async function askInner(model: object, way: Way, signal: AbortSignal): Promise<unknown> {
+	const { chatModel } = model as { chatModel: Inner };
+	const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }];
+	return await (way === 'invoke'
+		? chatModel.generate(messages, { signal })
+		: chatModel.stream(messages, { signal }).next());
 }
 
 describe('half a tool call', () => {
@@ -381,5 +395,15 @@ describe('Extra Fields', () => {
 		expect(error?.message).toBe(`'Extra Fields' must not set '${name}'`);
 		expect(error?.description).toContain('Nothing was sent.');
 		expect(scene.bodies).toEqual([]);
+	});
+
+	test.each([
+		['n', 1],
+		['n', '1'],
+		['stream', false],
+	])('may set %s to %j, which asks for what comes anyway', async (name, value) => {
+		const options = { extraFields: JSON.stringify({ [name]: value }) };
+		await scene.retry('invoke', { options });
+		expect(scene.bodies).toMatchObject([{ [name]: value }]);
 	});
 });

@@ -229,6 +229,15 @@ describe('structured output', () => {
 		},
 	);
 
+	test('says what the tool is for where the schema does not', async () => {
+		await bench.with({}, async (supply) => {
+			const schema = { type: 'object', properties };
+			await (await supply()).withStructuredOutput(schema).invoke('Use extract, please');
+		});
+		const description = expect.stringContaining('Call it to answer') as string;
+		expect(bodies()).toMatchObject([{ tools: [{ name: 'extract', description }] }]);
+	});
+
 	test('comes with the response, also where that has no fields', async () => {
 		const name = 'answer';
 		await bench.with({}, async (supply) => {

@@ -250,6 +250,8 @@ describe('what an earlier try paid for', () => {
 				details: expect.objectContaining({ charged: 'no', model: 'm', prompt: 'two' }),
 			},
 		]);
+		const hint = result.hints(NODE).at(-1)!.message;
+		expect(hint).toMatch(/^0 messages; 1 item failed: .*; 1 item paid for by an earlier try\.$/);
 		expect(bodies).toHaveLength(2);
 	});
 

@@ -114,6 +114,7 @@ test.each<[Parameters, RegExp]>([
 	[{ thinking: 'enabled', budgetTokens: 500 }, /^"budget_tokens" is 500 and must be less than/],
 	[{ options: { history: '[{' } }, /'History' is invalid: it must be a list/],
 	[{ options: { history: '[{"content":"x"}]' } }, /Message 1 has no "role"/],
+	[{ options: { history: '[{"role":"user","content":7}]' } }, /Message 1 has no "content" that/],
 	[{ prompt: '', options: { history: '[]' } }, /'Prompt' is empty/],
 	[{ prompt: '', options: { history: '[{"role":"user","content":[]}]' } }, /'Prompt' is empty/],
 	[

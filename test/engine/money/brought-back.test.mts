@@ -136,6 +136,23 @@ test('a failed task is submitted anew in each round', async () => {
 	expect([rounds, paidCalls()]).toEqual([ROUNDS, ROUNDS]);
 });
 
+test('a task that has failed since is submitted anew, so nothing is to be removed', async () => {
+	const prompt = 'a fox [fail]';
+	const [taskId] = await bench.submit(prompt);
+	const item = { prompt, error: 'x', details: { charged: 'yes', model: MODEL, prompt, taskId } };
+	const settings: Settings = { onError: 'continueRegularOutput' };
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, ...WAIT },
+		[item as never],
+		settings,
+	);
+	const [json] = result.json(NODE) as [{ details: { description: string } }];
+	expect(json).toMatchObject({ details: { taskId, status: 'failed' } });
+	expect(json.details.description).not.toContain('remove');
+	expect(bench.gateway.paid).toBe(1);
+});
+
 test('a message is sent in each round', async () => {
 	const message = { model: 'reason-large', input: 'prompt' };
 	const lost = { call: 'message', kind: 'cutAfter' } as const;

@@ -40,6 +40,20 @@ test('Image Wait: a task that has an address is listed with it', async () => {
 	expect(details).toMatchObject({ paid: [{ item: 0, taskId: good, statusUrl }] });
 });
 
+test('a task that the gateway did not know is listed once another try asks for it', async () => {
+	const away = { call: 'poll', kind: 'status', match: 'owl', status: 503 } as const;
+	bench.gateway.setFaults([{ ...away, match: 'fox', status: 404 }, away]);
+	const parameters = { prompt: PROMPT, mode: 'wait', options: { pollInterval: 1 } };
+	const prompts = items('a fox [slow 99]', 'an owl [fail]');
+	const failed = await bench.run('imageGeneration', parameters, prompts);
+	expect(errorOf(failed).messages).toEqual([expect.stringMatching(/^Item 2 /)]);
+	bench.gateway.setFaults([]);
+	const { message, messages } = errorOf(await bench.host.retry(failed));
+	expect(message).toMatch(/ended with the status/);
+	expect(messages).toEqual([expect.stringMatching(/^Item 1 .*: generation task /)]);
+	expect(bench.gateway.paid).toBe(2);
+});
+
 describe('one refused prompt in a batch', () => {
 	const prompts = items('a fox', 'an owl', 'a hen', 'a hare');
 	const parameters = { prompt: PROMPT, mode: 'wait', options: { pollInterval: 1 } };

@@ -102,6 +102,19 @@ test.each([
 	expect(row!.error).not.toBe(INPUT.error);
 });
 
+test.each(['imageGeneration', 'imageWait'] as const)(
+	'%s: where nobody knows whether they are wanted, a failed item has none',
+	async (type) => {
+		const options = { includeInputFields: '={{ "perhaps" }}' };
+		const settings = { onError: 'continueRegularOutput' } as const;
+		const item = { sku: 'A-1', taskId: 'task_1' };
+		const result = await bench.run(type, { prompt: 'a fox', options }, [item], settings);
+		const error = expect.stringContaining("'Include Input Fields'") as string;
+		expect([result.error, result.json(NODE)]).toMatchObject([undefined, [{ error }]]);
+		expect(result.json(NODE)[0]).not.toHaveProperty('sku');
+	},
+);
+
 test('an execution that is suspended keeps the fields', async () => {
 	const workflow = workflowOf('imageGeneration', {
 		prompt: 'a fox',

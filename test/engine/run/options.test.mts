@@ -136,6 +136,14 @@ test.each<[string, IDataObject]>([
 	expect(bench.gateway.paid).toBe(0);
 });
 
+test('every list of rows may have several', () => {
+	const all = builtNodes().flatMap(({ description }) => description.properties);
+	const fields = all.flatMap((field) => [field, ...(field.options ?? [])] as typeof all);
+	const lists = fields.filter(({ type }) => type === 'fixedCollection');
+	expect(lists.length).toBeGreaterThan(1);
+	for (const { typeOptions } of lists) expect(typeOptions).toMatchObject({ multipleValues: true });
+});
+
 describe('as a tool of an agent', () => {
 	const generate = async (args: IDataObject, parameters: object = {}, node = {}) =>
 		await bench.host.runAsTool(

@@ -256,5 +256,10 @@ test('an error says by which number n8n calls the item, and names a row without 
 	expect(two.error?.description).toMatch(
 		/n8n counts from 0: \[item 1\]\.\nItem 2 \("sku: A-2"\): .*\nItem 4 \("sku: A-4"\): /,
 	);
+	const seven = await bench.run('imageGeneration', { prompt: PROMPT }, Array(7).fill(row('B', '')));
+	expect(seven.error?.description).toMatch(
+		/\nItem 5 .*\n'Error details' below lists the others\.$/,
+	);
+	expect(seven.error).toMatchObject({ messages: { length: 7 } });
 	expect(bench.gateway.paid).toBe(0);
 });

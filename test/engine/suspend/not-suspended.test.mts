@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { Container } from '../../../harness/engine/n8n.mjs';
-import { until } from '../../until.mjs';
 import { errorOf } from '../one-node.mjs';
 import { opened } from '../opened.mjs';
 import { openBench, type Bench, type Settings } from '../workbench.mjs';
@@ -19,7 +18,7 @@ const { Logger } = require('@n8n/backend-common') as {
 };
 
 /** Of a sub-execution with this node, the database refuses so many. */
-const broken = { node: '', times: 0, isSilent: false };
+const broken = { node: '', times: 0, isSilent: false, onRefused: (): void => undefined };
 
 let bench: Bench;
 beforeAll(async () => {
@@ -31,6 +30,7 @@ beforeAll(async () => {
 				onSubExecution: (child: RunResult) => {
 					const isMeant = child.workflow.nodes.some(({ name }) => name === broken.node);
 					if (!isMeant || (broken.times -= 1) < 0) return;
+					broken.onRefused();
 					if (!broken.isSilent) throw new Error('No connection to the database');
 					// As n8n does it if it can't store that it waits.
 					delete child.waitTill;
@@ -144,14 +144,23 @@ test.each([
 });
 
 test('a Stop ends the tries', async () => {
-	Object.assign(broken, { node: SUPERVISOR, times: Infinity });
+	Object.assign(broken, { node: SUPERVISOR, times: Infinity, onRefused: () => running.stop() });
+	const warned = jest.spyOn(Container.get(Logger), 'warn').mockImplementation();
 	const input = PROMPTS.map((prompt) => ({ json: { prompt } }));
 	const json = survivingWorkflow('imageGeneration', {
 		prompt: '={{ $json.prompt }}',
 		mode: 'wait',
 	});
 	const running = bench.host.start(json, { input, mode: 'trigger' });
-	await until(() => paid() === 2);
-	running.stop();
-	expect((await running.promise).status).toBe('canceled');
+	const result = await running.promise;
+	expect([result.status, result.error?.message]).toEqual([
+		'canceled',
+		'The execution was canceled',
+	]);
+	// It has the tasks, and tells no failure of n8n.
+	const logged = warned.mock.calls.map(([line]) => String(line)).join();
+	warned.mockRestore();
+	expect(new Set(logged.match(/task_\w+/g)).size).toBe(2);
+	expect(logged).not.toContain('could not store');
+	broken.onRefused = () => undefined;
 });

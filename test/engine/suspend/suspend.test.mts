@@ -223,6 +223,14 @@ describe('while it is suspended', () => {
 	});
 });
 
+test.each(['supervise', 'keep', 'check', 'progress', 'result'])(
+	'a sub-execution without what it was given returns nothing: %s',
+	async (step) => {
+		const result = await bench.run('imageWait', { step }, [{ taskId: 'task_1' }]);
+		expect([result.error, result.json(NODE)]).toEqual([undefined, []]);
+	},
+);
+
 test('n8n retries what was stopped while it was stored: nothing looks like images', async () => {
 	const ids = await bench.submit('a fox [slow 300]');
 	const retried = await bench.host.retry(

@@ -1,6 +1,7 @@
 /** An item without a task ID: only what says so wasn't charged. */
+import { errorOf } from '../one-node.mjs';
 import { sharedBench } from '../opened.mjs';
-import { NODE } from '../workbench.mjs';
+import { NODE, workflowOf } from '../workbench.mjs';
 
 const bench = sharedBench();
 
@@ -22,6 +23,12 @@ describe.each(['imageTask', 'imageWait'] as const)('%s', (type) => {
 		const { error } = await bench.run(type, parameters, [item]);
 		expect(error).toMatchObject({ context: { details: { charged } } });
 		expect(bench.gateway.count('any')).toBe(0);
+	});
+
+	test('an item with a file says that there may be no task to wait for', async () => {
+		const binary = { data: { data: '', mimeType: 'image/png' } };
+		const result = await bench.host.run(workflowOf(type, {}), { input: [{ json: {}, binary }] });
+		expect(errorOf(result).description).toMatch(/^The input item has a file but no task ID/);
 	});
 
 	test.each([

@@ -232,6 +232,7 @@ describe('completed', () => {
 			maxWait: 3,
 		});
 		expect(failed[0]?.error).toMatch(/but without an image/);
+		expect(failed[0]?.error).not.toContain('still open');
 	});
 });
 

@@ -93,6 +93,12 @@ test.each<[string, RequestPlan, Outcome, RegExp]>([
 		/mode \(400\): .* \| Send it synchronously.* See 'Synchronous'/,
 	],
 	[
+		'400 for tasks',
+		submit,
+		saying(400, 'No asynchronous calls here'),
+		/mode \(400\): .*'Synchronous'/,
+	],
+	[
 		'404 for the flag',
 		path,
 		saying(404, 'Invalid URL'),
@@ -225,6 +231,9 @@ test.each<[string, Outcome]>([
 
 test.each<[Record<string, string>, string]>([
 	[{ 'retry-after': '30' }, 'Retry after 30 s. Send fewer'],
+	[{ 'retry-after': '7200' }, 'Retry after 2 h 0 min. '],
+	[{ 'retry-after': '7500' }, 'Retry after 2 h 5 min. '],
+	[{ 'retry-after': '7100' }, 'Retry after 119 min. '],
 	[{ 'retry-after': '0' }, 'Send fewer'],
 	[{ 'x-ratelimit-reset': '7' }, 'Send fewer'],
 	[{ 'retry-after': 'soon' }, 'Send fewer'],

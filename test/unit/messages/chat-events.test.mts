@@ -138,6 +138,16 @@ describe('a streamed response', () => {
 		expect(assembled(...some).assembly).toMatchObject(expected);
 	});
 
+	test.each<[string, ServerEvent, unknown]>([
+		['without a type', { data: '{"error":"Overloaded"}' }, 'Overloaded'],
+		['as a message', { data: '{"type":"error","message":"Overloaded"}' }, 'Overloaded'],
+		['as a text', { event: 'error', data: 'Overloaded' }, 'Overloaded'],
+	])('may break off with an error %s', (_, event, error) => {
+		const { assembly } = assembled(...events.slice(0, 8));
+		assembly.add(event);
+		expect(assembly).toMatchObject({ whole: true, done: true, body: { type: 'error', error } });
+	});
+
 	test('may name its events beside the data, and bring some that mean nothing here', () => {
 		const assembly = new MessageStream();
 		const add = (event: string, data: string) => assembly.add({ event, data });

@@ -43,6 +43,15 @@ describe('a conversation', () => {
 		]);
 	});
 
+	test('whose system prompt has a file is not sent', () => {
+		const part = { type: 'file', mediaType: 'image/png', data: PNG } as ChatPart;
+		const send = () => toConversation([said('system', part), said('user', text('Hi'))]);
+		expect(send).toThrow('The system message contains a part of the kind "image"');
+		const description = expect.stringMatching(/only be text.*Nothing was sent/) as string;
+		const problem = expect.objectContaining({ description }) as object;
+		expect(send).toThrow(expect.objectContaining({ problem }));
+	});
+
 	test('that is empty is not sent', () => {
 		expect(() =>
 			toConversation([said('user', text('')), said('system', text('Be brief.'))]),
@@ -186,6 +195,7 @@ describe('a part of an agent, chain or tool', () => {
 		source: { type: 'base64', media_type: 'application/pdf', data: pdf },
 	};
 	const words = text('grüß dich');
+	const OWN_TEXT = { type: 'document', source: { type: 'text', data: 'grüß dich' } };
 	const dataUrl = `data:image/png;base64,${PNG}`;
 	const given = (value: unknown): ChatPart => ({ type: 'provider', value });
 
@@ -206,6 +216,17 @@ describe('a part of an agent, chain or tool', () => {
 		['a resource of bytes', { type: 'resource', resource: { uri: 'file:///a', blob: PNG } }, image],
 		['a text of another protocol', { type: 'output_text', text: 'grüß dich' }, words],
 		['a document of text', { type: 'text-plain', data: note }, words],
+		['a document as its text', { type: 'text-plain', text: 'grüß dich' }, words],
+		['a resource of text', { type: 'resource', resource: { text: 'grüß dich' } }, words],
+		["the gateway's own text", OWN_TEXT, OWN_TEXT],
+		["the gateway's own address", at('image', page), at('image', page)],
+		['a text that is read', { type: 'input_text', text: 'grüß dich' }, words],
+		['a refusal', { type: 'refusal', refusal: 'grüß dich' }, words],
+		...['document', 'input_file', 'input_image'].map((type): [string, JsonObject, JsonObject] => [
+			`an image as a part of the kind ${type}`,
+			{ type, data: PNG, mimeType: 'image/png' },
+			image,
+		]),
 		['a link', { type: 'resource_link', uri: 'a' }, text('{"type":"resource_link","uri":"a"}')],
 		// The names of agents, tools and protocols.
 		...['url', 'image_url', 'file_url', 'fileUri', 'uri'].map(
@@ -233,6 +254,11 @@ describe('a part of an agent, chain or tool', () => {
 
 	test.each<[string, unknown, string]>([
 		['a film', { type: 'video', url: 'data:video/mp4;base64,AAAA' }, '"video/mp4"'],
+		[
+			'a sound',
+			{ type: 'input_audio', input_audio: { data: 'AAAA' } },
+			'of the type "input_audio"',
+		],
 		...['filename', 'fileName', 'file_name', 'name', 'title'].map(
 			(name): [string, unknown, string] => [
 				`a film by its ${name}`,
@@ -343,6 +369,8 @@ describe('the plan', () => {
 		expect(bodyOf([])).not.toHaveProperty('thinking');
 		expect(bodyOf([{ type: 'redacted_thinking', data: 'x' }])).toMatchObject({ thinking });
 		expect(bodyOf([], 'adaptive')).toHaveProperty('thinking');
+		const texts = ['user', 'assistant', 'user'].map((role) => ({ role, content: 'Hi' }));
+		expect(planMessage({ ...request, thinking, messages: texts }).body).toMatchObject({ thinking });
 	});
 
 	test('refuses a budget for thinking that leaves nothing for the response', () => {
@@ -412,8 +440,13 @@ describe('a response', () => {
 
 	test.each([
 		['end_turn', 'stop'],
+		['stop_sequence', 'stop'],
 		['max_tokens', 'length'],
+		['model_context_window_exceeded', 'length'],
 		['refusal', 'content-filter'],
+		['content_filter', 'content-filter'],
+		['pause_turn', 'other'],
+		['news', 'other'],
 		[undefined, 'other'],
 	])('that stops for %s has ended for %s', (stop_reason, finishReason) => {
 		const content = [{ type: 'text', text: 'Here' }];
@@ -439,6 +472,7 @@ describe('a response', () => {
 		['at a stop sequence', [call], 'stop_sequence'],
 		['for a pause', [call, says], 'pause_turn'],
 		['for a refusal', [call, says], 'refusal'],
+		['for a filter', [call, says], 'content_filter'],
 		['with half an input', [{ ...call, input: '{"prompt":"a f' }], 'tool_use'],
 		['with a list for an input', [{ ...call, input: ['a fox'] }], 'tool_use'],
 		['with half an input before a whole one', [{ ...call, input: '' }, call], 'tool_use'],

@@ -1,4 +1,5 @@
 import { promptOf, readMessage, type Turn } from '../../../gateway/messages/message.js';
+import { withPlaces } from '../../../nodes/shared/errors/settingPlaces.js';
 import { responseHint } from '../../../gateway/messages/responseHint.js';
 import { withoutBlanks } from '../../../gateway/messages/sentTurns.js';
 
@@ -63,14 +64,30 @@ test.each<[string, Record<string, unknown>, RegExp | undefined]>([
 	['a refusal with its explanation', { content: [], stop_reason: 'refusal', stop_details: EXPLAINED }, /respond: It is about some pathogens\. You may have been charged/], // prettier-ignore
 	['a refusal with a category', { content: [text('I can')], stop_reason: 'refusal', stop_details: { category: 'bio', explanation: null } }, /refused to respond: bio\. /], // prettier-ignore
 	['a refusal in a block', { content: [{ type: 'refusal', refusal: 'No.' }], stop_reason: 'content_filter' }, /respond: No\. /], // prettier-ignore
-	['thinking alone', { content: [thinking, text('\n')], stop_reason: 'end_turn' }, /only thought/],
+	[
+		'thinking alone',
+		{ content: [thinking, text('\n')], stop_reason: 'end_turn' },
+		/only thought.* See 'Thinking'/,
+	],
 	['nothing', { content: [], stop_reason: 'end_turn' }, /is empty/],
 	['an empty text', { content: '' }, /is empty/],
 	['text before a call that is missing', { content: [text('I will draw it now.')], stop_reason: 'tool_use' }, /announced a tool call that isn't in/], // prettier-ignore
 	['only a missing call', { content: [thinking], stop_reason: 'tool_use' }, /no tool was called/],
 	['a call', { content: [text('Gladly.'), call], stop_reason: 'tool_use' }, undefined],
 	['a text', { content: [thinking, text('Here')], stop_reason: 'end_turn' }, undefined],
+	[
+		'a text that is cut off',
+		{ content: [text('Here')], stop_reason: 'max_tokens' },
+		/cut off at "max_tokens"\. Increase it\. See 'Max/,
+	],
+	['a text at the end of the context', { content: [text('Here')], stop_reason: 'model_context_window_exceeded' }, /all that the model can read\. Make it shorter\.$/], // prettier-ignore
+	[
+		'a pause',
+		{ content: [text('Here')], stop_reason: 'pause_turn' },
+		/has paused its turn\. Let it go on: .* See 'History'/,
+	],
 	['an error', { error: { message: 'Overloaded' } }, undefined],
 ])('a response without what was asked for has a hint, no other has one: %s', (_, body, hint) => {
-	expect(responseHint(body)?.description).toEqual(hint && expect.stringMatching(hint));
+	const shown = responseHint(body);
+	expect(shown && withPlaces(shown)).toEqual(hint && expect.stringMatching(hint));
 });

@@ -70,6 +70,12 @@ describe('the input of a tool', () => {
 		);
 	});
 
+	test('may be deeper than any other', () => {
+		let inputSchema: object = object({ a: text });
+		for (let depth = 0; depth < 20_000; depth += 1) inputSchema = object({ a: inputSchema });
+		expect(toolFields([{ name: 'draw', inputSchema }])).toMatchObject([{ name: 'draw' }]);
+	});
+
 	test('may have many alternatives, and is read in time', () => {
 		const wide = Array.from({ length: 20_000 }, (_, index) => object({ [index]: text }, 'a'));
 		expect(objectSchema({ oneOf: wide })).toMatchObject({ required: ['a'] });
@@ -162,6 +168,7 @@ describe('names that the endpoint refuses', () => {
 
 	test.each<[unknown, unknown]>([
 		[[{ type: 'string' }, { type: 'number' }], { anyOf: [{ type: 'string' }, { type: 'number' }] }],
+		[[{ type: 'string' }], { anyOf: [{ type: 'string' }] }],
 		[[], {}],
 	])('items one by one, %j, become alternatives', (items, alternatives) => {
 		const { schema, names } = schemaOf({ properties: { pair: { type: 'array', items } } });

@@ -166,6 +166,8 @@ test.each([
 	[{ 'cache-control': 'Max-Age="20"' }, 20_000],
 	[{ 'cache-control': 'public,max-age=60', age: '50' }, 10_000],
 	[{ 'cache-control': 'max-age=3600' }, 60_000],
+	[{ 'cache-control': 'max-age=60', age: '90' }, 0],
+	[{ 'cache-control': 'max-age=60', age: 'old' }, 0],
 	[{ 'cache-control': 'max-age=soon' }, 5000],
 	[{ 'cache-control': 'no-store' }, 0],
 	[{ 'cache-control': 'no-cache, max-age=60' }, 0],

@@ -7,6 +7,7 @@ import {
 	readModelList,
 	suits,
 } from '../../../gateway/models/models.js';
+import { readImageModels } from '../../../gateway/models/imageModels.js';
 import { planNextPage } from '../../../gateway/models/listPages.js';
 import { planModelNames, readModelNames } from '../../../gateway/models/modelNames.js';
 import { saysFailure } from '../../../gateway/responses/errorBody.js';
@@ -89,6 +90,11 @@ test.each([
 ])('%j may be offered for a generation: %s; makes only videos: %s', (entry, isOffered, isVideo) => {
 	expect(suits(readModel(entry)!, 'text_to_image')).toBe(isOffered);
 	expect(makesVideos(readModel(entry)!)).toBe(isVideo);
+});
+
+test('a list of image models has those with an ID', () => {
+	const data = [{ name: 'painter' }, { id: ' ' }, 7, { id: ' painter ' }];
+	expect(readImageModels({ data }).map(({ model }) => model)).toEqual(['painter']);
 });
 
 test.each<[string, object, string[] | undefined]>([

@@ -180,3 +180,13 @@ describe('runs that share a rate', () => {
 		expect(waited).toBe(2000);
 	});
 });
+
+test('a rate is not outdated while a request is under way, however long it takes', async () => {
+	const clock = new FakeClock();
+	const rate = new SharedRate();
+	const sending = newRun(clock, rate).send(1, 600_000);
+	await clock.pass(300_000);
+	expect(rate.isOutdated(clock.now())).toBe(false);
+	await clock.run(sending);
+	expect(rate.isOutdated(clock.now())).toBe(true);
+});

@@ -1,6 +1,8 @@
 import type { AsyncFlag } from '../../../gateway/protocol/credential.js';
 import { requestIdentity } from '../../../gateway/protocol/requestIdentity.js';
 import {
+	asStream,
+	planDownload,
 	planImages,
 	planTaskQuery,
 	planUrl,
@@ -26,6 +28,16 @@ const file = {
 		yield new Uint8Array(3);
 	},
 };
+
+test.each<[string, RequestPlan, string]>([
+	['an image', planImages('generation', request), 'application/json'],
+	['an edit', planImages('edit', { ...request, files: [file] }), 'application/json'],
+	['a stream', asStream(planImages('generation', request)), 'text/event-stream, application/json'],
+	['a task', planTaskQuery('edit', 't1'), 'application/json'],
+	['a download', planDownload('https://a.example/1.png'), 'image/*,*/*;q=0.5'],
+])('%s is asked for in the form in which it is read', (_, { headers }, accept) => {
+	expect(headers.Accept).toBe(accept);
+});
 
 describe('a generation', () => {
 	test.each(['form', 'json', 'images'] as const)('sends no files, with the API %s', (imageApi) => {

@@ -1,6 +1,7 @@
 /** The images of a finished response in places that nobody knows. */
 import { addressesSent, type RequestPlan } from '../../../gateway/protocol/requestPlan.js';
 import { readPaidResponse } from '../../../gateway/responses/paidResponse.js';
+import { placesIn } from '../../../gateway/responses/responseFields.js';
 import { readTaskState } from '../../../gateway/responses/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 import { imagesOf } from './receipts.mjs';
@@ -242,6 +243,11 @@ test('an unfinished image is none where there is a task, a finished one or an er
 	expect(paid({ status: 'generating', error: 'no', data }, false)).toBeUndefined();
 });
 
+test('an image that a finished task calls unfinished is its result', () => {
+	const data = [{ status: 'in_progress', b64_json: BYTES }];
+	expect(stateOf({ id: 't1', status: 'completed', data }).images).toMatchObject([{ url: INSIDE }]);
+});
+
 test('an unknown word at 100 % with an image is a result', () => {
 	for (const progress of [100, '100%', ' 100.0 % ']) {
 		expect(stateOf({ id: 't1', status: 'archived', progress, picture: U })).toMatchObject({
@@ -279,4 +285,10 @@ test('ten thousand addresses, and sixty million characters that are no image, ar
 	const many = Array.from({ length: 10_000 }, (_, at) => `https://a.example/${at}`);
 	expect(urlsOf({ ...READY, many }).length).toBeLessThan(100);
 	expect(urlsOf({ ...READY, long: 'A'.repeat(60_000_000) })).toEqual([]);
+});
+
+test('the lists of images are looked for as deep as a response has them, and no deeper', () => {
+	let body: object = { data: [{ url: U }] };
+	for (let depth = 0; depth < 20_000; depth += 1) body = { data: body };
+	expect(placesIn({ ...body })).toBeUndefined();
 });

@@ -1,4 +1,6 @@
 /** What leaves a node has the secrets of its credential erased, and is passed on in any case. */
+import { recordable } from '../../../nodes/shared/payments/storedPayments.js';
+import { addHints } from '../../../nodes/shared/run/runContext.js';
 import { eraseFrom, leavingError } from '../../../nodes/shared/run/leaving.js';
 
 const context = {};
@@ -22,4 +24,18 @@ test('an error and its cause lose the secret, whatever else they hold', () => {
 
 test('what is no error stays as it is', () => {
 	expect(leavingError(context, undefined)).toBeUndefined();
+});
+
+test('a record has the addresses of images and tasks as they came, to ask again', () => {
+	const url = 'https://gateway.example/1?key=sk-secret';
+	const paid = { kind: 'images', images: [{ url }], task: { taskId: '1', statusUrl: url } };
+	const told = { ...paid, requestId: 'sk-secret' } as Parameters<typeof recordable>[1];
+	expect(recordable(context, told)).toEqual({ ...paid, requestId: '***' });
+});
+
+test('a hint is cut off at its end', () => {
+	const shown: string[] = [];
+	const addExecutionHints = ({ message }: { message: string }) => void shown.push(message);
+	addHints({ addExecutionHints }, ['What was paid for: '.repeat(100)]);
+	expect(shown).toEqual([expect.stringMatching(/^What was .*…$/)]);
 });

@@ -94,3 +94,13 @@ describe('a run in which one task was found', () => {
 		expect(run.paths).toEqual(expected);
 	});
 });
+
+test('a result that is refused leaves the response of its task', async () => {
+	const body = { id: NAMED, status: 'completed', response_url: '/v1/results/7' };
+	const run = openRun((path) =>
+		path === body.response_url ? response(400, { error: 'no' }) : response(200, body),
+	);
+	const result = await run.poll({ taskId: NAMED, taskType: 'edit', submittedAtMs: -60_000 });
+	expect(run.paths).toHaveLength(2);
+	expect(JSON.stringify(result)).toContain('/v1/results/7');
+});

@@ -61,6 +61,14 @@ test('the body may have another order than the files', async () => {
 	expect(Object.values(JSON.parse(await textOf(body)))).toEqual(bytes);
 });
 
+test('of which no JSON can be made opens no file', async () => {
+	const round: Record<string, unknown> = {};
+	round.self = round;
+	const sending = jsonWithFiles(round, files);
+	await expect(sending).rejects.toMatchObject({ name: 'InvalidBodyError' });
+	expect(opened).toBe(0);
+});
+
 test('has no file where Extra Fields replace the messages', async () => {
 	const messages = [{ role: 'user', content: 'Hi' }];
 	expect(await sent({ messages })).toEqual({ ...request([]), messages });

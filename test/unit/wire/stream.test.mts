@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { readBody, TooLargeError } from '../../../gateway/wire/responseBody.js';
+import { peek, readBody, TooLargeError } from '../../../gateway/wire/responseBody.js';
 
 const LIMIT = 10;
 
@@ -51,5 +51,6 @@ describe('a body', () => {
 		body.destroy();
 		await new Promise((resolve) => body.once('close', resolve));
 		await expect(readBody(body, LIMIT)).rejects.toThrow('premature close');
+		await expect(peek(body)).rejects.toThrow('premature close');
 	});
 });
