@@ -68,9 +68,15 @@ test('a request in the queue ends, and is not sent', async () => {
 	gateway.end();
 });
 
+// Of the request that was sent, not of what came after it.
+const LOST = {
+	code: 'outcomeUnknown',
+	problem: { message: expect.stringContaining('the connection was closed') },
+};
+
 test.each([
 	['at no cost after a refused connection', 'ECONNREFUSED', RunEnded, { charged: 'no' }],
-	['as unknown after a lost response', 'ECONNRESET', Error, { code: 'outcomeUnknown' }],
+	['as unknown after a lost response', 'ECONNRESET', Error, LOST],
 ])('a pause before another attempt ends, %s', async (_, code, Kind, expected) => {
 	const { gateway, settled, slept, sent } = open(async () => {
 		throw Object.assign(new Error('read'), { code });

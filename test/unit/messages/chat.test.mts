@@ -489,6 +489,12 @@ describe('a response', () => {
 		}
 	});
 
+	test('that stops inside a tool call is said to have ended there', () => {
+		expect(() => readChatResponse({ content: [call] })).toThrow(
+			/he response ended, in the middle of a tool call/,
+		);
+	});
+
 	test.each([
 		['tool_use', call.input, '{"prompt":"a fox"}'],
 		['tool_use', '{"prompt":"a fox"}', '{"prompt":"a fox"}'],

@@ -142,7 +142,10 @@ test('addresses of a finished task in several places are kept with it, for error
 	for (const asynchronous of [true, false]) {
 		expect(paid(body, asynchronous)?.task).toMatchObject({ taskId: 't1', mentioned: [U, V] });
 	}
-	expect(taskError(stateOf(body))?.problem.description).toContain(`${U} , ${V}`);
+	expect(taskError(stateOf(body))?.problem).toMatchObject({
+		description: expect.stringContaining(`${U} , ${V}`),
+		response: expect.stringMatching(/^\{/),
+	});
 });
 
 const EMPTY: object[] = [
