@@ -33,7 +33,7 @@ export function instrument(
 		what: string,
 		textOf: (node: ts.Node) => string,
 		changedTo: (kept: string) => string,
-		switched: (on: string, kept: string) => string,
+		switched = (on: string, kept: string) => `(${on} ? ${changedTo(kept)} : ${kept})`,
 	): string => {
 		const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
 		const named = `${what}: ${short(node.getText())}`;
@@ -64,26 +64,20 @@ export function instrument(
 		}
 		if (isCondition(node)) {
 			const negated = (kept: string) => `!(${kept})`;
+			// Written once, as it may have many switches within it.
 			return place(node, 'negated', inner, negated, (on, kept) => `(${on} !== Boolean(${kept}))`);
 		}
 		if (ts.isBinaryExpression(node)) return ofBinary(node);
 		if (node.kind === SyntaxKind.TrueKeyword || node.kind === SyntaxKind.FalseKeyword) {
-			const other = (kept: string) => `${kept !== 'true'}`;
-			return place(node, 'inverted', inner, other, (on, kept) => `(${on} !== ${kept})`);
+			return place(node, 'inverted', inner, (kept) => `${kept !== 'true'}`);
 		}
 		if (isText(node)) {
-			const other = () => `'mutant'`;
-			return place(
-				node,
-				'another text',
-				inner,
-				other,
-				(on, kept) => `(${on} ? 'mutant' : ${kept})`,
-			);
+			return place(node, 'another text', inner, () => `'mutant'`);
 		}
 		if (ts.isNumericLiteral(node) && !isName(node)) {
-			const more = (kept: string) => `${Number(kept) + 1}`;
-			return place(node, 'one more', inner, more, (on, kept) => `(${on} ? 1 + ${kept} : ${kept})`);
+			// A literal, as a type of few numbers may take it; Number() doesn't read 60_000.
+			const more = (kept: string) => `${Number(kept.replaceAll('_', '')) + 1}`;
+			return place(node, 'one more', inner, more);
 		}
 		if (isDroppable(node)) {
 			const nothing = () => '{}';

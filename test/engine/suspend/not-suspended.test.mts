@@ -43,6 +43,7 @@ beforeEach(() => {
 	bench.gateway.reset();
 	broken.times = 0;
 	broken.isSilent = false;
+	broken.onRefused = () => undefined;
 });
 
 const RETRY = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
@@ -162,5 +163,4 @@ test('a Stop ends the tries', async () => {
 	warned.mockRestore();
 	expect(new Set(logged.match(/task_\w+/g)).size).toBe(2);
 	expect(logged).not.toContain('could not store');
-	broken.onRefused = () => undefined;
 });
