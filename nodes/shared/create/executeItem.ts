@@ -12,7 +12,7 @@ import {
 } from '../../../gateway';
 import { withoutUndefined } from '../../../util/json';
 import { afterColon, capital, quote } from '../../../util/text';
-import { itemPerImage, resultItems, withOutputSettings } from '../images/imageItems';
+import { itemPerImage, partOf, resultItems, withOutputSettings } from '../images/imageItems';
 import { payForJob } from '../payments/payingNode';
 import type { PaidImages } from '../payments/payment';
 import { isFailed } from '../errors/nodeErrors';
@@ -113,8 +113,9 @@ async function collectImages(
 	const estimatedCost = costOf(facts, images.length);
 	const recorded = { ...about, facts: { ...facts, estimatedCost } };
 	paymentLog.journal.update(itemIndex, { ...recorded, images });
-	// Items with the same task share its images.
-	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
+	// Items with the same task share its images, unless each is about some of them.
+	const isFirst =
+		task === undefined || facts.indexes !== undefined || itemOfTask.get(task.taskId) === itemIndex;
 	// Not every request says how many images it is for.
 	if (images.length < requested || refusal !== undefined) {
 		const count = images.length < requested ? `${images.length} of ${requested}` : 'not all';
@@ -147,13 +148,9 @@ async function recheckImages(
 	const wait = waitOf(paid, task, { ...job, maxWaitMs: LONGEST_RECHECK_MS });
 	const now = await run.gateway.waitFor(wait).catch(() => undefined);
 	if (now?.kind !== 'finished') return paid;
-	const { images } = now.state;
-	const { length } = paid.images;
-	// A gateway that forgets images one by one must not take along those that have come before, and a
-	// failed item is about one of them.
-	const isSame =
-		paid.chargedByInput === undefined ? images.length >= length : images.length === length;
-	return isSame ? { ...paid, images } : paid;
+	const { images = [] } = partOf(now.state, paid.facts?.indexes) ?? {};
+	// A gateway that forgets images one by one must not take along those that have come before.
+	return images.length >= paid.images.length ? { ...paid, images } : paid;
 }
 
 /**
@@ -181,8 +178,9 @@ async function finishTask(
 	try {
 		const result = await run.gateway.waitFor(wait);
 		if (result.kind === 'open') throw result.error as GatewayError;
-		const { status, images } = result.state;
-		const told = mergedFacts(result.state, paid);
+		const { state } = result;
+		const { status, images, ...about } = partOf(state, paid.facts?.indexes) ?? state;
+		const told = mergedFacts(about, paid);
 		return { ...paid, kind: 'images', task: { ...task, status }, images, ...told };
 	} catch (error) {
 		if (error instanceof GatewayError) {

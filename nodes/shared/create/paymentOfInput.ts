@@ -1,10 +1,10 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { readCharged, statusGroup, type TaskType } from '../../../gateway';
-import { finiteNumber, nonEmptyString } from '../../../util/json';
+import { nonEmptyString } from '../../../util/json';
 import { orUndefined } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { PaymentResult } from '../payments/payment';
-import { detailsOf, failedUrls, type RequestFacts } from '../errors/itemReport';
+import { detailsOf, failedIndexes, failedUrls, type RequestFacts } from '../errors/itemReport';
 import { factsOfInput, taskTypeIn } from '../tasks/taskReference';
 
 /**
@@ -37,10 +37,9 @@ function readPayment(
 	if (!isSame(details.prompt, prompt)) return undefined;
 	if ((taskTypeIn(details) ?? taskType) !== taskType) return undefined;
 	const { cost, costCurrency, ...facts } = factsOfInput(item);
-	const index = finiteNumber(details.index);
 	const requestId = nonEmptyString(details.requestId);
 	const about = {
-		facts: { ...facts, index },
+		facts: { ...facts, indexes: failedIndexes(details) },
 		cost,
 		costCurrency,
 		requestId,

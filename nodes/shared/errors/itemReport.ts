@@ -1,6 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { type Bill, type Charged, readCharged, statusGroup, type Task } from '../../../gateway';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../../../util/json';
 
 /**
  * What items and errors show of a request for images, or of a message: model, prompt, parameters, price,
@@ -19,20 +19,22 @@ export type RequestFacts = Bill & {
 	 * The price of an image, if the model has one: the cost then follows from the returned images.
 	 */
 	pricePerImage?: number;
-	/** The index of the first image, where the others of its request are already there. */
-	index?: number;
+	/** The indexes of the images that are meant, where the others of their request are already there. */
+	indexes?: number[];
 };
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
 export interface ItemDetails
 	extends Pick<
 			RequestFacts,
-			'model' | 'prompt' | 'row' | 'estimatedCost' | 'cost' | 'costCurrency' | 'index'
+			'model' | 'prompt' | 'row' | 'estimatedCost' | 'cost' | 'costCurrency'
 		>,
 		Partial<Pick<Task, 'taskId' | 'taskType' | 'status' | 'statusUrl'>> {
 	charged: Charged;
 	/** The address of a finished image. */
 	url?: string;
+	/** Its index among the images of its request. */
+	index?: number;
 	/** What the request used up, as the gateway counts it. */
 	usage?: JsonObject;
 	/** The number of the request that was paid for. */
@@ -123,12 +125,30 @@ export function detailsOf({ error, details, message }: IDataObject): IDataObject
 	return [details, message].find(isOwn) as IDataObject | undefined;
 }
 
-/** The addresses of the images that a failed item is about: after a suspension the others are in `more`. */
-export function failedUrls({ url, urls, more }: IDataObject): string[] {
-	const others = [more].flat().map((one) => (isJsonObject(one) ? one.url : undefined));
-	const own = Array.isArray(urls) ? urls : [url];
-	return [...own, ...others].flatMap((one) => nonEmptyString(one) ?? []);
+/** What a failed item says of each image that it is about: after a suspension the others are in `more`. */
+const failedImages = (details: IDataObject): IDataObject[] =>
+	[details, details.more].flat().filter(isJsonObject) as IDataObject[];
+
+/** The addresses of the images that a failed item is about. */
+export const failedUrls = (details: IDataObject): string[] =>
+	failedImages(details)
+		.flatMap(({ url, urls }) => (Array.isArray(urls) ? urls : [url]))
+		.flatMap((one) => nonEmptyString(one) ?? []);
+
+/**
+ * The indexes of these images among those of their request.
+ *
+ * @returns undefined if one has none: then the item is about all images of the request
+ */
+export function failedIndexes(details: IDataObject): number[] | undefined {
+	const images = failedImages(details);
+	const indexes = images.flatMap(({ index }) => finiteNumber(index) ?? []);
+	return indexes.length === images.length ? indexes : undefined;
 }
+
+/** The index of the one image that is meant. */
+export const soleIndex = ([first, ...others]: number[] = []): number | undefined =>
+	others.length === 0 ? first : undefined;
 
 /**
  * What an item says of its task. A failed one says it in its details: the engine adds the fields of its

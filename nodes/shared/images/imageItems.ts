@@ -27,7 +27,7 @@ import { detailsOf, type RequestFacts } from '../errors/itemReport';
 import { rowName } from '../errors/rowNames';
 import { failedItem, isFailed } from '../errors/nodeErrors';
 import { joinImages } from './joinImages';
-import { costOf } from '../run/totals';
+import { costOf, sumOfBills } from '../run/totals';
 import { orUndefined } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
@@ -50,6 +50,26 @@ function costShare(cost: number | undefined, index: number, count: number): numb
 /** The bill of one image, likewise. */
 const billShare = ({ cost, costCurrency }: RequestFacts, index: number, count: number): Bill =>
 	cost === undefined ? {} : { cost: costShare(cost, index, count), costCurrency };
+
+/**
+ * The part of a task's result that an item is about: some of its images, with their share of the bill.
+ *
+ * @param indexes of these images; undefined for the whole result
+ * @returns undefined if the result has not all of them
+ */
+export function partOf<Result extends ResultFacts & { images: ResultFile[] }>(
+	result: Result,
+	indexes?: number[],
+): Result | undefined {
+	if (indexes === undefined) return result;
+	const { images } = result;
+	const meant = indexes.flatMap((index) => images[index] ?? []);
+	if (meant.length < indexes.length) return undefined;
+	const [bill] = sumOfBills(indexes.map((index) => billShare(result, index, images.length)));
+	// The usage is in an item beside it.
+	const usage = meant.length < images.length ? undefined : result.usage;
+	return { ...result, ...bill, usage, images: meant };
+}
 
 /** The output settings of an item: where its images go. */
 export interface OutputSettings {
@@ -133,13 +153,14 @@ export async function itemPerImage(
 	outputSettings: OutputSettings,
 ): Promise<INodeExecutionData[]> {
 	const { isTool } = run;
-	const { model, created, taskId, taskType, status, prompt, requestId, index: first = 0 } = facts;
+	const { model, created, taskId, taskType, status, prompt, requestId } = facts;
 	const task = { status, taskId, taskType };
 	const usage = isTool ? undefined : facts.usage;
 	const fileOf = fileGetter(run, facts, outputSettings);
 	const cost = costOf(facts, images.length);
+	const indexes = facts.indexes?.length === images.length ? facts.indexes : [];
 	const itemOf = async (image: ResultFile, at: number): Promise<INodeExecutionData> => {
-		const index = first + at;
+		const index = indexes[at] ?? at;
 		const estimatedCost = costShare(cost, at, images.length);
 		const bill = billShare(facts, at, images.length);
 		try {

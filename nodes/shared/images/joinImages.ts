@@ -60,7 +60,7 @@ function imageOf(item: INodeExecutionData): IDataObject {
 
 /**
  * The failed item of all images: its details name the addresses of all, if there are several, and the
- * cost of the whole request.
+ * cost of the whole request, and no image by its index.
  */
 function failedTogether(
 	item: INodeExecutionData,
@@ -68,6 +68,7 @@ function failedTogether(
 	estimatedCost: number | undefined,
 ): INodeExecutionData {
 	const key = isJsonObject(item.json.details) ? 'details' : 'message';
+	const own = { ...detailsOf(item.json), index: undefined };
 	const added = withoutUndefined({ estimatedCost, urls: urls.length < 2 ? undefined : urls });
-	return { ...item, json: { ...item.json, [key]: { ...detailsOf(item.json), ...added } } };
+	return { ...item, json: { ...item.json, [key]: withoutUndefined({ ...own, ...added }) } };
 }

@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError, type Problem } from '../../../gateway';
 import { isJsonObject } from '../../../util/json';
-import { detailsOf, type ItemDetails, type ItemReport } from '../errors/itemReport';
+import { detailsOf, type ItemDetails, type ItemReport, soleIndex } from '../errors/itemReport';
 import type { RunCounts, RunResult } from '../run/summary';
 import { failedItem, finalError, isFailed, problemOf } from '../errors/nodeErrors';
 import { taskItem } from '../tasks/taskItem';
@@ -133,8 +133,10 @@ export function itemsMeanwhile(
 	return failOpen(context, { plan, entries }, error).map(({ done }, itemIndex) =>
 		(done?.items ?? []).map((item) => {
 			if (item.binary === undefined) return item;
-			const { taskId, taskType, status, model, prompt, url } = item.json as Partial<ItemDetails>;
-			const ofItem = { charged: 'yes', taskId, taskType, status, model, prompt, url } as const;
+			const { taskId, taskType, status, model, prompt, url, index } =
+				item.json as Partial<ItemDetails>;
+			const about = { taskId, taskType, status, model, prompt, url, index };
+			const ofItem = { charged: 'yes', ...about } as const;
 			const { json } = failedItem(node, error, itemIndex, ofItem);
 			const fields = plan.errorOutput ? {} : item.json;
 			return { json: { ...fields, ...json }, pairedItem: { item: itemIndex } };
@@ -146,10 +148,11 @@ export function itemsMeanwhile(
 export function reportOfWaits(entries: WaitEntry[]): ItemReport {
 	const itemDetails = (itemIndex: number): ItemDetails => {
 		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
-		const { model, prompt, estimatedCost, cost, costCurrency } = facts ?? {};
+		const { model, prompt, estimatedCost, cost, costCurrency, indexes } = facts ?? {};
 		const { taskId, taskType, status, statusUrl } = task ?? {};
 		const ofTask = { taskId, taskType, status, statusUrl };
-		return { charged, ...ofTask, model, prompt, estimatedCost, cost, costCurrency };
+		const index = soleIndex(indexes);
+		return { charged, ...ofTask, model, prompt, estimatedCost, cost, costCurrency, index };
 	};
 	return {
 		count: entries.length,

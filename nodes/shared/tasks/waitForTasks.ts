@@ -7,13 +7,19 @@ import {
 	type TaskState,
 } from '../../../gateway';
 import { afterColon } from '../../../util/text';
-import { resultItems } from '../images/imageItems';
+import { partOf, resultItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { fieldsOf, type ItemReport } from '../errors/itemReport';
 import { failedItem } from '../errors/nodeErrors';
 import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
-import { chargeOfInput, readFinishedImages, readTask, type ImagesOfItem } from './taskReference';
+import {
+	chargeOfInput,
+	indexesOf,
+	readFinishedImages,
+	readTask,
+	type ImagesOfItem,
+} from './taskReference';
 import { taskItem, type TaskOfItem } from './taskItem';
 import {
 	allTasks,
@@ -28,7 +34,10 @@ import {
 function readWait(item: ItemParameters): TaskWait {
 	const maxWaitMs = item.milliseconds('maxWait');
 	const charged = chargeOfInput(item.input?.json ?? {});
-	return { ...readTask(item), maxWaitMs, deadlineAt: Date.now() + maxWaitMs, charged };
+	const { task, facts, outputSettings } = readTask(item);
+	const about = { ...facts, indexes: indexesOf(item, task.taskId) };
+	const deadlineAt = Date.now() + maxWaitMs;
+	return { task, facts: about, outputSettings, maxWaitMs, deadlineAt, charged };
 }
 
 /** What an item is waited for: its task, or the images that it names. */
@@ -154,10 +163,12 @@ export async function finishedItems(
 	state: TaskState,
 	{ facts, outputSettings }: Pick<TaskOfItem, 'facts' | 'outputSettings'>,
 ): Promise<INodeExecutionData[]> {
-	const { model, taskId, taskType, status, images, refusal } = state;
+	const { model, taskId, taskType, status, refusal } = state;
+	// In doubt, all that was paid for comes out.
+	const { images, ...told } = partOf(state, facts.indexes) ?? state;
 	if (refusal !== undefined) {
 		run.hints.add(`The ${taskName(state)} has not all of its images${afterColon(refusal)}`);
 	}
-	const shown = { ...facts, ...mergedFacts(state, facts), taskId, taskType, status };
+	const shown = { ...facts, ...mergedFacts(told, facts), taskId, taskType, status };
 	return await resultItems(run, images, { ...shown, model: shown.model ?? model }, outputSettings);
 }

@@ -154,28 +154,33 @@ describe('submitted and waited for in one node', () => {
 	});
 
 	test('several failed images of one input item are one item, which names them all', async () => {
-		const gone = { call: 'download', kind: 'status', status: 404, match: 'owl' } as const;
+		const gone = { call: 'download', kind: 'status', status: 404, match: 'owl', times: 2 } as const;
 		bench.gateway.setFaults([gone]);
 		const onError = 'continueErrorOutput';
-		const json = workflow('imageGeneration', { options: { n: 2 } }, { onError });
+		const json = workflow('imageGeneration', { options: { n: 3 } }, { onError });
 		const items = ['a fox', 'an owl', 'a hare'].map((prompt, column) => ({ prompt, column }));
 		const result = await runToEnd(json, items);
-		expect(result.json('Done')).toHaveLength(4);
+		expect(result.json('Done')).toHaveLength(7);
 		const url = expect.stringContaining('http');
 		const failed = result.json('Failed');
 		expect(failed).toMatchObject([{ column: 1, details: { url, more: [{ url }] } }]);
 
 		bench.gateway.setFaults([]);
 		const paid = bench.gateway.paid;
-		const made = { mode: 'wait', prompt: '={{ $json.prompt }}', options: { n: 2 } };
+		const made = { mode: 'wait', prompt: '={{ $json.prompt }}', options: { n: 3 } };
 		const { more, ...details } = failed[0]!.details as IDataObject;
 		// As a table or an edit leaves it.
 		const changed = { ...details, urls: null, more: [null, 'x', ...(more as IDataObject[])] };
-		for (const item of [failed[0]!, { ...failed[0], details: changed }]) {
-			const back = await bench.run('imageGeneration', made, [item]);
-			expect(back.json(NODE).map((own) => own.url)).toEqual([
-				details.url,
-				(more as IDataObject[])[0]!.url,
+		for (const [type, item] of [
+			['imageGeneration', failed[0]!],
+			['imageGeneration', { ...failed[0], details: changed }],
+			['imageWait', failed[0]!],
+		] as const) {
+			const back = await bench.run(type, type === 'imageWait' ? {} : made, [item]);
+			const wanted = { index: 0, url: details.url };
+			expect(back.json(NODE)).toMatchObject([
+				wanted,
+				{ index: 1, url: (more as IDataObject[])[0]!.url },
 			]);
 		}
 		expect(bench.gateway.paid).toBe(paid);

@@ -95,6 +95,7 @@ export interface Brought {
 	status?: unknown;
 	taskId?: unknown;
 	url?: unknown;
+	index?: unknown;
 	prompt?: unknown;
 }
 

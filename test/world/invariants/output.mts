@@ -1,4 +1,5 @@
 /** Invariant 3: what comes out was asked for, belongs to its item, is in order, and nothing is missing. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
@@ -182,8 +183,14 @@ function counts(played: Played, run: NodeRun, suspended: boolean): string[] {
 		const errors = failed.get(index) ?? [];
 		// Several failed images are one item there.
 		if (charge === undefined || (suspended && errors.length > 0)) return [];
-		// Each image that couldn't be had has come back as an item of its own.
-		if (broughtBy(run.input[index]!)?.url !== undefined) return [];
+		// An image that couldn't be had has come back as an item of its own, or several in one.
+		const brought = broughtBy(run.input[index]!);
+		if (brought?.index !== undefined) {
+			const places = paths.map((path) => played.service.books.pictures.get(path)?.index);
+			if (isDeepStrictEqual(places, [brought.index])) return [];
+			return [`item ${index} brought image ${String(brought.index)}, and has ${String(places)}`];
+		}
+		if (brought?.url !== undefined) return [];
 		const lost = errors.map(({ json }) => pathOf(String((json.details as Details)?.url ?? '')));
 		const all = new Set([...paths, ...lost]);
 		const isAll = all.size === charge.images.length;

@@ -17,8 +17,8 @@ export function shiftedRows(played: Played): Breach[] {
 
 /** The rows of before are still there: over both, each is paid for once. */
 function chargedAgain(played: Played, crashed: Step, step: Step): Breach[] {
-	const charges = played.service.books.charges.filter(
-		({ at }) => at >= crashed.startedAt && at <= step.endedAt,
+	const charges = played.service.books.charges.filter(({ step: of }) =>
+		[crashed.number, step.number].includes(of),
 	);
 	const wanted = asks(played, step);
 	return [...counted(charges.map(keyOf))].flatMap(([key, count]): Breach[] => {

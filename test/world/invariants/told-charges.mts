@@ -33,12 +33,15 @@ function placeOf({ pairedItem }: Item): number {
 function ofMaker(played: Played, step: Step, { node, input, outputs, to }: NodeRun): string[] {
 	const { flow } = step;
 	if (!costs(flow) || flow.as === 'loop') return [];
-	const actions = historyOf(played, step).map(({ number }) => number);
+	const history = historyOf(played, step);
+	const actions = history.map(({ number }) => number);
+	// What the crash before it has taken along is still paid for, where the gateway knows it by its key.
+	const isAfterCrash = history[0]?.action.kind === 'retryCrashed';
+	const first = actions[0]! - (isAfterCrash ? 1 : 0);
 	// A failed task that has come back is submitted anew.
 	const isOver = ({ toldFailed }: Charge): boolean => flow.as === 'back' && toldFailed === true;
-	const charges = played.service.books.charges.filter(
-		(one) => actions.includes(one.step) && one.at < to,
-	);
+	const earlier = played.service.books.charges.filter((one) => one.at < to);
+	const charges = earlier.filter((one) => actions.includes(one.step));
 	const items = outputs.flat();
 	return input.flatMap(({ json }, place): string[] => {
 		const failed = items.find((item) => isFailed(item) && placeOf(item) === place);
@@ -47,7 +50,9 @@ function ofMaker(played: Played, step: Step, { node, input, outputs, to }: NodeR
 		const key = wantedBy(step, json);
 		const same = step.input.filter((other) => wantedBy(step, other) === key).length;
 		const own = charges.filter((charge) => keyOf(charge) === key && !isOver(charge));
-		const ofPrompt = charges.filter(({ prompt }) => prompt.startsWith(String(json.prompt)));
+		const ofPrompt = earlier.filter(
+			(one) => one.step >= first && one.prompt.startsWith(String(json.prompt)),
+		);
 		if (charged === undefined)
 			return [`${node}, item ${place}: its error says nothing of a charge`];
 		// Of several equal items, another one may have been charged.
