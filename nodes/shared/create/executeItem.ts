@@ -115,7 +115,7 @@ async function collectImages(
 	paymentLog.journal.update(itemIndex, { ...recorded, images });
 	// Items with the same task share its images, unless each is about some of them.
 	const isFirst =
-		task === undefined || facts.indexes !== undefined || itemOfTask.get(task.taskId) === itemIndex;
+		task === undefined || facts.meant !== undefined || itemOfTask.get(task.taskId) === itemIndex;
 	// Not every request says how many images it is for.
 	if (images.length < requested || refusal !== undefined) {
 		const count = images.length < requested ? `${images.length} of ${requested}` : 'not all';
@@ -148,9 +148,13 @@ async function recheckImages(
 	const wait = waitOf(paid, task, { ...job, maxWaitMs: LONGEST_RECHECK_MS });
 	const now = await run.gateway.waitFor(wait).catch(() => undefined);
 	if (now?.kind !== 'finished') return paid;
-	const { images = [] } = partOf(now.state, paid.facts?.indexes) ?? {};
-	// A gateway that forgets images one by one must not take along those that have come before.
-	return images.length >= paid.images.length ? { ...paid, images } : paid;
+	const { images } = now.state;
+	const { length } = paid.images;
+	// A gateway that forgets images one by one must not take along those that have come before, and a
+	// failed item is about one of them.
+	const isSame =
+		paid.chargedByInput === undefined ? images.length >= length : images.length === length;
+	return isSame ? { ...paid, images } : paid;
 }
 
 /**
@@ -178,10 +182,10 @@ async function finishTask(
 	try {
 		const result = await run.gateway.waitFor(wait);
 		if (result.kind === 'open') throw result.error as GatewayError;
-		const { state } = result;
-		const { status, images, ...about } = partOf(state, paid.facts?.indexes) ?? state;
-		const told = mergedFacts(about, paid);
-		return { ...paid, kind: 'images', task: { ...task, status }, images, ...told };
+		const { part, facts } = partOf(result.state, paid.facts ?? {});
+		const { status, images } = part;
+		const told = mergedFacts(part, paid);
+		return { ...paid, facts, kind: 'images', task: { ...task, status }, images, ...told };
 	} catch (error) {
 		if (error instanceof GatewayError) {
 			const outOfReach = isOutOfReach(error) ? 'lost' : undefined;

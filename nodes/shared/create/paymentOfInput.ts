@@ -4,7 +4,7 @@ import { nonEmptyString } from '../../../util/json';
 import { orUndefined } from '../parameters/orUndefined';
 import { ItemParameters } from '../parameters/itemParameters';
 import type { PaymentResult } from '../payments/payment';
-import { detailsOf, failedIndexes, failedUrls, type RequestFacts } from '../errors/itemReport';
+import { detailsOf, failedUrls, meantImages, type RequestFacts } from '../errors/itemReport';
 import { factsOfInput, taskTypeIn } from '../tasks/taskReference';
 
 /**
@@ -39,7 +39,7 @@ function readPayment(
 	const { cost, costCurrency, ...facts } = factsOfInput(item);
 	const requestId = nonEmptyString(details.requestId);
 	const about = {
-		facts: { ...facts, indexes: failedIndexes(details) },
+		facts: { ...facts, meant: meantImages(details) },
 		cost,
 		costCurrency,
 		requestId,

@@ -19,9 +19,19 @@ export type RequestFacts = Bill & {
 	 * The price of an image, if the model has one: the cost then follows from the returned images.
 	 */
 	pricePerImage?: number;
-	/** The indexes of the images that are meant, where the others of their request are already there. */
-	indexes?: number[];
+	/** The images that are meant, where the others of their request are already there. */
+	meant?: MeantImage[];
 };
+
+/** An image of a request, as a failed item names it. */
+export interface MeantImage {
+	/** Its index among the images of its request. */
+	index: number;
+	/** Its address, which may have expired. */
+	url?: string;
+	/** Whether it is the one that has the usage of its request. */
+	hasUsage: boolean;
+}
 
 /** What is known of an item from its input and its payment, before and apart from its error. */
 export interface ItemDetails
@@ -136,19 +146,23 @@ export const failedUrls = (details: IDataObject): string[] =>
 		.flatMap((one) => nonEmptyString(one) ?? []);
 
 /**
- * The indexes of these images among those of their request.
+ * The images that a failed item is about, of all images of its request.
  *
- * @returns undefined if one has none: then the item is about all images of the request
+ * @returns undefined for all of them: so if one has no index, or not its own
  */
-export function failedIndexes(details: IDataObject): number[] | undefined {
+export function meantImages(details: IDataObject): MeantImage[] | undefined {
 	const images = failedImages(details);
-	const indexes = images.flatMap(({ index }) => finiteNumber(index) ?? []);
-	return indexes.length === images.length ? indexes : undefined;
+	const meant = images.flatMap(({ index: given, url, usage }): MeantImage[] => {
+		const index = finiteNumber(given);
+		if (index === undefined) return [];
+		return [{ index, url: nonEmptyString(url), hasUsage: usage !== undefined }];
+	});
+	return new Set(meant.map(({ index }) => index)).size === images.length ? meant : undefined;
 }
 
 /** The index of the one image that is meant. */
-export const soleIndex = ([first, ...others]: number[] = []): number | undefined =>
-	others.length === 0 ? first : undefined;
+export const soleIndex = ([first, ...others]: MeantImage[] = []): number | undefined =>
+	others.length === 0 ? first?.index : undefined;
 
 /**
  * What an item says of its task. A failed one says it in its details: the engine adds the fields of its

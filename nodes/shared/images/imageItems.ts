@@ -23,7 +23,7 @@ import { withoutUndefined } from '../../../util/json';
 import { capital } from '../../../util/text';
 import { storeImage } from './download';
 import { copiedFields } from '../run/copiedFields';
-import { detailsOf, type RequestFacts } from '../errors/itemReport';
+import { detailsOf, type MeantImage, type RequestFacts } from '../errors/itemReport';
 import { rowName } from '../errors/rowNames';
 import { failedItem, isFailed } from '../errors/nodeErrors';
 import { joinImages } from './joinImages';
@@ -52,24 +52,37 @@ const billShare = ({ cost, costCurrency }: RequestFacts, index: number, count: n
 	cost === undefined ? {} : { cost: costShare(cost, index, count), costCurrency };
 
 /**
- * The part of a task's result that an item is about: some of its images, with their share of the bill.
+ * The part of a task's result that an item is about, with its share of the bill. If the gateway no longer
+ * has one of these images, it is the whole result: in doubt, all that was paid for comes out.
  *
- * @param indexes of these images; undefined for the whole result
- * @returns undefined if the result has not all of them
+ * @returns the result, and the facts of the item, which are about its images
  */
 export function partOf<Result extends ResultFacts & { images: ResultFile[] }>(
 	result: Result,
-	indexes?: number[],
-): Result | undefined {
-	if (indexes === undefined) return result;
+	facts: RequestFacts,
+): { part: Result; facts: RequestFacts } {
 	const { images } = result;
-	const meant = indexes.flatMap((index) => images[index] ?? []);
-	if (meant.length < indexes.length) return undefined;
-	const [bill] = sumOfBills(indexes.map((index) => billShare(result, index, images.length)));
-	// The usage is in an item beside it.
-	const usage = meant.length < images.length ? undefined : result.usage;
-	return { ...result, ...bill, usage, images: meant };
+	const { meant } = facts;
+	if (meant === undefined) return { part: result, facts };
+	const places = meant.length > images.length ? [] : meant.map((one) => placeOf(one, images));
+	const own = places.flatMap((place) => images[place] ?? []);
+	if (own.length < meant.length) return { part: result, facts: { ...facts, meant: undefined } };
+	const [bill] = sumOfBills(places.map((place) => billShare(result, place, images.length)));
+	const usage = meant.some(({ hasUsage }) => hasUsage) ? result.usage : undefined;
+	return { part: { ...result, ...bill, usage, images: own }, facts };
 }
+
+/** The place of an image: its address tells it, where no other has the same, and else its index. */
+function placeOf({ index, url = '' }: MeantImage, images: ResultFile[]): number {
+	for (const known of [(address: string) => address, withoutQuery]) {
+		const places = images.flatMap((one, place) => (known(one.url) === known(url) ? place : []));
+		if (places.length === 1) return places[0]!;
+	}
+	return index;
+}
+
+/** In the query, a gateway may sign an address anew each time. */
+const withoutQuery = (address: string): string => address.split('?', 1)[0]!;
 
 /** The output settings of an item: where its images go. */
 export interface OutputSettings {
@@ -158,9 +171,9 @@ export async function itemPerImage(
 	const usage = isTool ? undefined : facts.usage;
 	const fileOf = fileGetter(run, facts, outputSettings);
 	const cost = costOf(facts, images.length);
-	const indexes = facts.indexes?.length === images.length ? facts.indexes : [];
+	const meant = facts.meant?.length === images.length ? facts.meant : [];
 	const itemOf = async (image: ResultFile, at: number): Promise<INodeExecutionData> => {
-		const index = indexes[at] ?? at;
+		const index = meant[at]?.index ?? at;
 		const estimatedCost = costShare(cost, at, images.length);
 		const bill = billShare(facts, at, images.length);
 		try {

@@ -30,7 +30,7 @@ export function joinImages(
 	const urls = images.flatMap(({ url }) => (typeof url === 'string' ? [url] : []));
 	const finished = items.filter((item) => !isFailed(item));
 	const [first] = finished;
-	if (first === undefined) return failedTogether(items[0] ?? { json: {} }, urls, estimatedCost);
+	if (first === undefined) return failedTogether(items, urls, estimatedCost);
 	const files = items.flatMap(({ binary = {} }, index) =>
 		Object.values(binary).map((file): [string, IBinaryData] => [
 			fieldOf(binaryPropertyName, index),
@@ -60,15 +60,15 @@ function imageOf(item: INodeExecutionData): IDataObject {
 
 /**
  * The failed item of all images: its details name the addresses of all, if there are several, and the
- * cost of the whole request, and no image by its index.
+ * cost of the whole request, and no one by its index.
  */
 function failedTogether(
-	item: INodeExecutionData,
+	[item = { json: {} }, ...others]: INodeExecutionData[],
 	urls: string[],
 	estimatedCost: number | undefined,
 ): INodeExecutionData {
 	const key = isJsonObject(item.json.details) ? 'details' : 'message';
-	const own = { ...detailsOf(item.json), index: undefined };
+	const own = { ...detailsOf(item.json), ...(others.length > 0 ? { index: undefined } : {}) };
 	const added = withoutUndefined({ estimatedCost, urls: urls.length < 2 ? undefined : urls });
 	return { ...item, json: { ...item.json, [key]: withoutUndefined({ ...own, ...added }) } };
 }

@@ -60,14 +60,14 @@ export class PaymentReport implements ItemReport {
 		const named = paid ?? assignment.resultsOf(itemIndex).at(-1);
 		// A task goes with the prompt that it was paid for.
 		const facts = named?.facts ?? assignment.facts.get(itemIndex);
-		const { model, prompt, row, indexes } = facts ?? this.readFacts(itemIndex);
+		const { model, prompt, row, meant } = facts ?? this.readFacts(itemIndex);
 		return {
 			charged: this.chargeOf(itemIndex),
 			...(named && leadsTo(named)),
 			model,
 			prompt,
 			row,
-			index: soleIndex(indexes),
+			index: soleIndex(meant),
 			// Only what is in the sum of this try: not a refused request, or a payment that it doesn't use.
 			...(this.journal.isStarted(itemIndex) && paid !== undefined
 				? { estimatedCost: paid.facts?.estimatedCost, ...billOf(paid) }

@@ -26,8 +26,8 @@ interface Totals {
 	unpricedImages: number;
 }
 
-/** The same of one input item. */
-type ItemTotals = Bill & {
+/** The same of one image of a task, or of one input item. */
+type PartTotals = Bill & {
 	task?: string;
 	images?: number;
 	estimatedCost?: number;
@@ -37,33 +37,43 @@ type ItemTotals = Bill & {
 /**
  * Adds up what output items say of themselves, failed ones too.
  *
- * @param items the output items of each input item; several with the same task share its images and cost
+ * @param items the output items of each input item; several with the same task share its images and
+ *   cost, or each is about some of its images
  */
 export function totalsOf(items: INodeExecutionData[][]): Totals {
-	const byTask = new Map<unknown, ItemTotals>();
+	const parts = new Map<unknown, PartTotals>();
 	items.forEach((list, itemIndex) => {
-		const own = totalsOfItem(list);
-		const key = own.task ?? itemIndex;
-		// Only one of the items may know the price.
-		byTask.set(key, { ...byTask.get(key), ...own });
+		for (const facts of partsOf(list)) {
+			const own = totalsOfPart(facts);
+			const index = facts.length === 1 ? facts[0]?.index : undefined;
+			const key = own.task === undefined ? itemIndex : [own.task, index].join(' ');
+			// Only one of the items may know the price.
+			parts.set(key, { ...parts.get(key), ...own });
+		}
 	});
-	const all = [...byTask.values()];
+	const all = [...parts.values()];
 	const unpriced = all.filter(
 		({ isPaid, cost, estimatedCost }) => isPaid && (cost ?? estimatedCost) === undefined,
 	);
 	return {
 		images: all.reduce((sum, { images = 0 }) => sum + images, 0),
-		tasks: all.filter(({ task }) => task !== undefined).length,
+		tasks: new Set(all.flatMap(({ task }) => task ?? [])).size,
 		estimatedCost: sumOfEstimates(all),
 		bills: sumOfBills(all),
 		unpricedImages: unpriced.reduce((sum, { images = 1 }) => sum + images, 0),
 	};
 }
 
-function totalsOfItem(list: INodeExecutionData[]): ItemTotals {
+/** The facts of what an input item was charged for: of a task's images one by one, or else together. */
+function partsOf(list: INodeExecutionData[]): IDataObject[][] {
 	const facts = list
 		.map(({ json }) => detailsOf(json) ?? json)
 		.filter(({ charged, dryRun }) => charged !== 'no' && dryRun !== true);
+	const isApart = facts.every(({ taskId }) => taskId !== undefined);
+	return isApart ? facts.map((one) => [one]) : [facts];
+}
+
+function totalsOfPart(facts: IDataObject[]): PartTotals {
 	const images = facts.reduce((sum, one) => sum + imagesIn(one), 0);
 	const [bill] = sumOfBills(facts as Bill[]);
 	const { taskId, taskType, outcome }: IDataObject = facts[0] ?? {};

@@ -148,10 +148,10 @@ export function itemsMeanwhile(
 export function reportOfWaits(entries: WaitEntry[]): ItemReport {
 	const itemDetails = (itemIndex: number): ItemDetails => {
 		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
-		const { model, prompt, estimatedCost, cost, costCurrency, indexes } = facts ?? {};
+		const { model, prompt, estimatedCost, cost, costCurrency, meant } = facts ?? {};
 		const { taskId, taskType, status, statusUrl } = task ?? {};
 		const ofTask = { taskId, taskType, status, statusUrl };
-		const index = soleIndex(indexes);
+		const index = soleIndex(meant);
 		return { charged, ...ofTask, model, prompt, estimatedCost, cost, costCurrency, index };
 	};
 	return {

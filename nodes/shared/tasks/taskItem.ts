@@ -20,6 +20,6 @@ export function taskItem({
 	const group = status === undefined ? undefined : statusGroup(status);
 	const alsoNamed = mentioned.length === 0 ? undefined : [...mentioned];
 	const own = { taskId, taskType, statusUrl, status, statusGroup: group, submittedAt, alsoNamed };
-	const json = withoutUndefined({ ...own, ...facts, indexes: undefined }) as IDataObject;
+	const json = withoutUndefined({ ...own, ...facts, meant: undefined }) as IDataObject;
 	return { json: { ...inputFields, ...json }, pairedItem: { item: itemIndex } };
 }

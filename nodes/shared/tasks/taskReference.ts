@@ -15,11 +15,12 @@ import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
 import { shownParameters } from '../parameters/requestFields';
 import {
 	detailsOf,
-	failedIndexes,
 	failedUrls,
 	fieldsOf,
 	type ItemDetails,
 	type ItemReport,
+	meantImages,
+	type MeantImage,
 	type RequestFacts,
 	soleIndex,
 } from '../errors/itemReport';
@@ -133,17 +134,16 @@ function detailsOfInput(item: ItemParameters): ItemDetails {
 		...billOfInput(fields),
 		requestId: nonEmptyString(fields.requestId),
 		url: taskId === undefined ? nonEmptyString(fields.url) : undefined,
-		index: soleIndex(indexesOf(item, taskId)),
+		index: soleIndex(imagesOf(item, taskId)),
 	};
 }
 
 /**
- * The indexes of the images that a failed item is about, of all images of its task: the others came
- * out beside it. @returns undefined for all images; so for another task, which the parameters may name
+ * The images that a failed item is about, of all images of its task: the others came out beside it. @returns undefined for all images; so for another task, which the parameters may name
  */
-export function indexesOf(item: ItemParameters, taskId?: string): number[] | undefined {
+export function imagesOf(item: ItemParameters, taskId?: string): MeantImage[] | undefined {
 	const details = detailsOf(item.input?.json ?? {});
-	return details?.taskId === taskId ? details && failedIndexes(details) : undefined;
+	return details?.taskId === taskId ? details && meantImages(details) : undefined;
 }
 
 /** Whether the request of an input item was charged: a task may have been, whatever becomes of it. */
@@ -196,7 +196,7 @@ export function readFinishedImages(item: ItemParameters): ImagesOfItem | undefin
 		const advice = "Correct the field 'url' in the node before this one.";
 		throw item.invalid('url', 'a web address', wrong, advice);
 	}
-	const facts = { ...factsOfInput(item), indexes: details && failedIndexes(details) };
+	const facts = { ...factsOfInput(item), meant: details && meantImages(details) };
 	const images = urls.map((one) => ({ url: one }));
 	return { images, facts, outputSettings: readOutputSettings(item) };
 }

@@ -15,7 +15,7 @@ import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
 import {
 	chargeOfInput,
-	indexesOf,
+	imagesOf,
 	readFinishedImages,
 	readTask,
 	type ImagesOfItem,
@@ -35,7 +35,7 @@ function readWait(item: ItemParameters): TaskWait {
 	const maxWaitMs = item.milliseconds('maxWait');
 	const charged = chargeOfInput(item.input?.json ?? {});
 	const { task, facts, outputSettings } = readTask(item);
-	const about = { ...facts, indexes: indexesOf(item, task.taskId) };
+	const about = { ...facts, meant: imagesOf(item, task.taskId) };
 	const deadlineAt = Date.now() + maxWaitMs;
 	return { task, facts: about, outputSettings, maxWaitMs, deadlineAt, charged };
 }
@@ -161,14 +161,18 @@ export async function endOfWait(
 export async function finishedItems(
 	run: Run,
 	state: TaskState,
-	{ facts, outputSettings }: Pick<TaskOfItem, 'facts' | 'outputSettings'>,
+	{ facts: known, outputSettings }: Pick<TaskOfItem, 'facts' | 'outputSettings'>,
 ): Promise<INodeExecutionData[]> {
 	const { model, taskId, taskType, status, refusal } = state;
-	// In doubt, all that was paid for comes out.
-	const { images, ...told } = partOf(state, facts.indexes) ?? state;
+	const { part, facts } = partOf(state, known);
 	if (refusal !== undefined) {
 		run.hints.add(`The ${taskName(state)} has not all of its images${afterColon(refusal)}`);
 	}
-	const shown = { ...facts, ...mergedFacts(told, facts), taskId, taskType, status };
-	return await resultItems(run, images, { ...shown, model: shown.model ?? model }, outputSettings);
+	const shown = { ...facts, ...mergedFacts(part, facts), taskId, taskType, status };
+	return await resultItems(
+		run,
+		part.images,
+		{ ...shown, model: shown.model ?? model },
+		outputSettings,
+	);
 }

@@ -76,6 +76,7 @@ test('of an image that failed beside two others, Image Wait returns that one, wi
 	const { index, url } = failed[0]!.details as IDataObject;
 	const waited = await run('imageWait', SHORT, failed);
 	expect(waited.done).toMatchObject([{ index, url, cost: PRICE }]);
+	// It is in an item beside it.
 	expect(waited.done[0]).not.toHaveProperty('usage');
 	expect(indexes([...done, ...waited.done]).sort()).toEqual([0, 1, 2]);
 });
@@ -104,7 +105,7 @@ test('an ID that was entered is about its whole task, and so is Image Task', asy
 test('where the task has no such image, all that it has comes out', async () => {
 	const { failed } = await run('imageGeneration', makes(), FOX, [gone(1)]);
 	const { details, ...item } = failed[0]!;
-	const edited = { ...item, details: { ...(details as IDataObject), index: 7 } };
+	const edited = { ...item, details: { ...(details as IDataObject), index: 7, url: undefined } };
 	const { done } = await run('imageWait', SHORT, [edited]);
 	expect(indexes(done)).toEqual([0, 1, 2]);
 });
@@ -121,8 +122,24 @@ test('an open task that comes out of Still Open says nothing of the image', asyn
 	expect(open![0]!.json).not.toHaveProperty('indexes');
 });
 
-describe('images that are in the response, which n8n could not store', () => {
-	const data = [{ b64_json: BASE64 }, { b64_json: BASE64 }, { b64_json: BASE64 }];
+test('the usage of a request comes out once, also where all of its images have failed', async () => {
+	const { failed } = await run('imageGeneration', makes(), FOX, [gone(3)]);
+	const { done } = await run('imageWait', SHORT, failed);
+	expect(done.filter(({ usage }) => usage !== undefined)).toHaveLength(1);
+});
+
+test('one image that fails again in an item for all images of its request still leads to itself', async () => {
+	const { failed } = await run('imageGeneration', makes(), FOX, [gone(3)]);
+	const joined = { ...SHORT, options: { oneItemPerRequest: true } };
+	const again = await run('imageWait', joined, failed.slice(1, 2), [gone(1)]);
+	const { done } = await run('imageWait', SHORT, again.failed);
+	expect(indexes(done)).toEqual([1]);
+});
+
+const IMAGES = ['one', 'two', 'three'].map((name) => `https://images.test/${name}.png`);
+
+describe('a gateway whose tasks say what a test has them say', () => {
+	let data: object[] = [];
 	let host: Host;
 	let submitted = 0;
 	beforeAll(async () => {
@@ -138,6 +155,7 @@ describe('images that are in the response, which n8n could not store', () => {
 	});
 	beforeEach(() => {
 		submitted = 0;
+		data = [{ b64_json: BASE64 }, { b64_json: BASE64 }, { b64_json: BASE64 }];
 	});
 	const onHost: Pick<Bench, 'gateway' | 'run'> = {
 		get gateway() {
@@ -149,18 +167,38 @@ describe('images that are in the response, which n8n could not store', () => {
 			}),
 	};
 
+	test.each<[string, unknown[], number[]]>([
+		['forgets the first', [IMAGES[1], IMAGES[2]], [1]],
+		['has another order', [IMAGES[2], IMAGES[0], IMAGES[1]], [1]],
+		['signs each address anew', IMAGES.map((url) => `${url}?signed=2`), [1]],
+		['has only another one', [IMAGES[2]], [0]],
+	])('an image is known by its address, where the gateway %s', async (_, urls, wanted) => {
+		const item = {
+			error: 'x',
+			details: { charged: 'yes', taskId: 'task_1', index: 1, url: IMAGES[1]! },
+		};
+		data = urls.map((url) => ({ url }));
+		const own = { ...SHORT, download: false };
+		const { done } = await run('imageWait', own, [item], [], onHost);
+		expect(indexes(done)).toEqual(wanted);
+		if (wanted[0] === 1) expect(done[0]!.url).toContain(IMAGES[1]);
+	});
+
 	test.each<['imageWait' | 'imageGeneration', object, object, unknown[]]>([
 		['imageWait', SHORT, {}, [0, 1, 2]],
 		['imageGeneration', makes({ checkLimits: false }), {}, [0, 1, 2]],
 		['imageWait', SHORT, { oneItemPerRequest: true }, [0, 1, 2]],
-	])('come out of %s, each once', async (type, own, options, wanted) => {
-		const store = Container.get(core.BinaryDataService);
-		const full = jest.spyOn(store, 'store').mockRejectedValue(new Error('ENOSPC: disk full'));
-		const made = makes({ checkLimits: false, ...options });
-		const { failed } = await run('imageGeneration', made, FOX, [], onHost);
-		full.mockRestore();
-		expect(failed).toHaveLength('oneItemPerRequest' in options ? 1 : 3);
-		const { done } = await run(type, own, failed, [], onHost);
-		expect([submitted, indexes(done)]).toEqual([1, wanted]);
-	});
+	])(
+		'images in the response, which n8n could not store, come out of %s, each once',
+		async (type, own, options, wanted) => {
+			const store = Container.get(core.BinaryDataService);
+			const full = jest.spyOn(store, 'store').mockRejectedValue(new Error('ENOSPC: disk full'));
+			const made = makes({ checkLimits: false, ...options });
+			const { failed } = await run('imageGeneration', made, FOX, [], onHost);
+			full.mockRestore();
+			expect(failed).toHaveLength('oneItemPerRequest' in options ? 1 : 3);
+			const { done } = await run(type, own, failed, [], onHost);
+			expect([submitted, indexes(done)]).toEqual([1, wanted]);
+		},
+	);
 });

@@ -2,7 +2,6 @@
  * Of invariants 1 and 4: a failed item that comes back to the node that has sent it brings its payment with
  * it, and is sent again only where nothing was charged, or its task has failed.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { Played, Step } from '../execution/step.mjs';
 import { MAKE } from '../execution/workflow.mjs';
 import type { Received } from '../service/books.mjs';
@@ -19,9 +18,10 @@ import { pathOf, pictureIn } from './items/held-images.mjs';
 export function broughtBack(played: Played): Breach[] {
 	return played.steps.flatMap((step, index) => {
 		if (step.flow.as !== 'back' || step.ended !== 'done') return [];
-		const runs = runsOf(step, played.steps[index - 1]).filter(({ node }) => node === MAKE);
+		const all = runsOf(step, played.steps[index - 1]);
+		const runs = all.filter(({ node }) => node === MAKE);
 		return runs.flatMap((run) => [
-			...ofPayments(played, step, run),
+			...ofPayments(played, step, run, all),
 			...(mayBeSent(played, step) ? ofUnpaid(played, run) : []),
 		]);
 	});
@@ -33,7 +33,7 @@ const isTaskFailed = ({ status }: Brought): boolean =>
 const brings = (brought: Brought): boolean => brought.charged !== 'no' && !isTaskFailed(brought);
 
 /** What was brought is what the item is about, and is asked for. */
-function ofPayments({ service }: Played, { flow }: Step, run: NodeRun): Breach[] {
+function ofPayments({ service }: Played, { flow }: Step, run: NodeRun, all: NodeRun[]): Breach[] {
 	const { input, outputs } = run;
 	const { requests, pictures, charges } = service.books;
 	const own = requests.filter(({ at }) => at >= run.from);
@@ -64,7 +64,7 @@ function ofPayments({ service }: Played, { flow }: Step, run: NodeRun): Breach[]
 		// With a setting that cannot work, nothing can be asked for.
 		if (isUnknown || flow.trouble !== 'none') return breaches;
 		const isPolled = own.some(({ call, taskId: id }) => call === 'poll' && id === taskId);
-		const isAsked = isPolled || isHeldBack(run, place, own);
+		const isAsked = isPolled || isHeldBack(all, run.from, String(taskId), own);
 		if (taskId !== undefined && url === undefined && !isAsked) {
 			breaches.push({ invariant: 4, text: `${where}: ${nameOf(brought)} wasn't waited for` });
 		}
@@ -80,18 +80,24 @@ function ofPayments({ service }: Played, { flow }: Step, run: NodeRun): Breach[]
 }
 
 /**
- * Whether its turn never came, and it says so. While the gateway refuses status checks for its rate, one at a
- * time tries, after pauses of up to half a minute, which outlive a run: Max Wait may be over before the others
- * are asked about. More checks would only prolong the limit, and the first one that is accepted lets all go on.
+ * Whether its turn never came, and an item says so. While the gateway refuses status checks for its rate, or
+ * answers none, one at a time tries, which may outlive a run: Max Wait may be over before the others are asked
+ * about. More checks would only prolong the limit, and the first one that is accepted lets all go on.
  */
-function isHeldBack({ outputs, to }: NodeRun, place: number, requests: Received[]): boolean {
-	const isRefused = requests.some(
-		({ call, status, at }) => call === 'poll' && status === 429 && at <= to,
+function isHeldBack(all: NodeRun[], from: number, taskId: string, own: Received[]): boolean {
+	const isRefused = own.some(
+		({ call, status, fate }) =>
+			call === 'poll' && (status === 429 || fate.includes('nothing was answered')),
 	);
-	const own = outputs
-		.flat()
-		.filter(({ pairedItem }) => isDeepStrictEqual(pairedItem, { item: place }));
-	return isRefused && own.some(({ json }) => /couldn't be checked within/.test(String(json.error)));
+	const failed = all.filter((run) => run.to >= from).flatMap(({ outputs }) => outputs.flat());
+	return (
+		isRefused &&
+		failed.some(
+			({ json }) =>
+				broughtBy({ json })?.taskId === taskId &&
+				/couldn't be checked within/.test(String(json.error)),
+		)
+	);
 }
 
 const nameOf = ({ taskId, url, outcome, charged }: Brought): string =>
