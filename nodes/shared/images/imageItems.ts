@@ -64,7 +64,8 @@ export function partOf<Result extends ResultFacts & { images: ResultFile[] }>(
 	const { images } = result;
 	const { meant } = facts;
 	if (meant === undefined) return { part: result, facts };
-	const places = meant.length > images.length ? [] : meant.map((one) => placeOf(one, images));
+	const isPart = meant.length <= images.length;
+	const places = isPart ? [...new Set(meant.map((one) => placeOf(one, images)))] : [];
 	const own = places.flatMap((place) => images[place] ?? []);
 	if (own.length < meant.length) return { part: result, facts: { ...facts, meant: undefined } };
 	const [bill] = sumOfBills(places.map((place) => billShare(result, place, images.length)));

@@ -139,7 +139,9 @@ function detailsOfInput(item: ItemParameters): ItemDetails {
 }
 
 /**
- * The images that a failed item is about, of all images of its task: the others came out beside it. @returns undefined for all images; so for another task, which the parameters may name
+ * The images that a failed item is about, of all images of its task: the others came out beside it.
+ *
+ * @returns undefined for all images; so for another task, which the parameters may name
  */
 export function imagesOf(item: ItemParameters, taskId?: string): MeantImage[] | undefined {
 	const details = detailsOf(item.input?.json ?? {});
