@@ -80,14 +80,13 @@ function ofPayments({ service }: Played, { flow }: Step, run: NodeRun, all: Node
 }
 
 /**
- * Whether its turn never came, and an item says so. While the gateway refuses status checks for its rate, or
+ * Whether its turn never came, and an item says so. While the gateway refuses requests for their rate, or
  * answers none, one at a time tries, which may outlive a run: Max Wait may be over before the others are asked
  * about. More checks would only prolong the limit, and the first one that is accepted lets all go on.
  */
 function isHeldBack(all: NodeRun[], from: number, taskId: string, own: Received[]): boolean {
 	const isRefused = own.some(
-		({ call, status, fate }) =>
-			call === 'poll' && (status === 429 || fate.includes('nothing was answered')),
+		({ status, fate }) => status === 429 || fate.includes('nothing was answered'),
 	);
 	const failed = all.filter((run) => run.to >= from).flatMap(({ outputs }) => outputs.flat());
 	return (
