@@ -49,10 +49,11 @@ function readPayment(
 	const statusUrl = nonEmptyString(details.statusUrl);
 	const status = nonEmptyString(details.status);
 	const task = taskId === undefined ? undefined : { taskId, taskType, statusUrl, status };
-	if (statusGroup(status) === 'unsuccessful')
+	const isUnknown = details.outcome === 'unknown';
+	if (!isUnknown && statusGroup(status) === 'unsuccessful')
 		return task && { ...about, kind: 'task', task, end: 'failed' };
 	const images = failedUrls(details).map((url) => ({ url }));
-	if (details.outcome === 'unknown' || (task === undefined && images.length === 0)) {
+	if (isUnknown || (task === undefined && images.length === 0)) {
 		const message = nonEmptyString(item.input?.json.error) ?? 'The outcome is unknown';
 		const problem = { message, description: CHECK_LOG, taskId, requestId };
 		return { ...about, kind: 'unknown', problem };

@@ -49,6 +49,8 @@ export interface ItemDetails
 	usage?: JsonObject;
 	/** The number of the request that was paid for. */
 	requestId?: string;
+	/** Whether what the item is about may have been charged without a result, which an error later leaves so. */
+	outcome?: 'unknown';
 }
 
 /**

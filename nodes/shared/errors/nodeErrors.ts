@@ -63,7 +63,7 @@ function detailsFor(error: unknown, ofItem: ItemDetails): JsonObject {
 		...(charged === 'no' ? free : {}),
 		charged,
 		...withoutUndefined(own),
-		outcome: outcomeOf(error),
+		outcome: outcomeOf(error) ?? ofItem.outcome,
 	}) as JsonObject;
 }
 

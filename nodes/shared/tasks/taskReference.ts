@@ -135,6 +135,7 @@ function detailsOfInput(item: ItemParameters): ItemDetails {
 		requestId: nonEmptyString(fields.requestId),
 		url: taskId === undefined ? nonEmptyString(fields.url) : undefined,
 		index: soleIndex(imagesOf(item, taskId)),
+		outcome: detailsOf(item.input?.json ?? {})?.outcome === 'unknown' ? 'unknown' : undefined,
 	};
 }
 

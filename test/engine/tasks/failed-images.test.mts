@@ -136,6 +136,22 @@ test('one image that fails again in an item for all images of its request still 
 	expect(indexes(done)).toEqual([1]);
 });
 
+test('a request of unknown outcome stays one after an Image Wait that finds the failed task before it', async () => {
+	const sending = { mode: 'submit', prompt: '={{ $json.prompt }}' };
+	const [submitted] = (await run('imageGeneration', sending, [{ prompt: 'a fox [fail]' }])).done;
+	const { failed } = await run('imageWait', SHORT, [submitted!]);
+	const lost = { call: 'submit', kind: 'status', status: 500, charged: true } as const;
+	// The error output adds the columns of the input: those of the task that has failed, as it was submitted.
+	const unknown = (await run('imageGeneration', sending, failed, [lost])).failed;
+	expect(unknown).toMatchObject([{ status: 'queued', details: { outcome: 'unknown' } }]);
+	const waited = await run('imageWait', SHORT, unknown);
+	expect(waited.failed).toMatchObject([{ details: { outcome: 'unknown' } }]);
+	const { paid } = bench.gateway;
+	const back = await run('imageGeneration', sending, waited.failed);
+	expect(back.failed).toMatchObject([{ details: { outcome: 'unknown', charged: 'maybe' } }]);
+	expect(bench.gateway.paid).toBe(paid);
+});
+
 const IMAGES = ['one', 'two', 'three'].map((name) => `https://images.test/${name}.png`);
 
 describe('a gateway whose tasks say what a test has them say', () => {
