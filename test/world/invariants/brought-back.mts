@@ -30,7 +30,9 @@ export function broughtBack(played: Played): Breach[] {
 const isTaskFailed = ({ status }: Brought): boolean =>
 	/^\s*(failed|cancelled)\s*$/i.test(String(status));
 
-const brings = (brought: Brought): boolean => brought.charged !== 'no' && !isTaskFailed(brought);
+/** The failed task of an unknown outcome may be that of an earlier request: it stays unknown. */
+const brings = (brought: Brought): boolean =>
+	brought.charged !== 'no' && (brought.outcome === 'unknown' || !isTaskFailed(brought));
 
 /** What was brought is what the item is about, and is asked for. */
 function ofPayments({ service }: Played, { flow }: Step, run: NodeRun, all: NodeRun[]): Breach[] {
