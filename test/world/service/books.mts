@@ -54,7 +54,7 @@ export interface Charge {
 	file?: string;
 	/** Its images come inside the response. */
 	inline: boolean;
-	/** What has reached the caller of the response, as text. */
+	/** What has reached the caller of the response in the action of the charge, as text. */
 	told: string;
 	/** Whether the response was the right one, in the form of docs/protocol.md. */
 	right: boolean;

@@ -126,7 +126,9 @@ export class Service {
 			const { step } = this.books;
 			const before = charge.told;
 			told.onArrival = (bytes, whole) => {
-				charge.told = `${before}${told.body.subarray(0, bytes).toString()}`;
+				// What a retry is told, the action before it could not name.
+				if (step === charge.step)
+					charge.told = `${before}${told.body.subarray(0, bytes).toString()}`;
 				// A response that is repeated is right if one of them was.
 				if (!whole || told.status !== 200 || (charge.heard && !isRight)) return;
 				Object.assign(charge, { right: isRight, heard: true, heardAt: clock.now });
