@@ -121,7 +121,11 @@ async function main(): Promise<void> {
 	const gateway = await startGateway({ imageSize: 64, requestsPerSecond: 50 });
 	let queue: Queue | undefined;
 	try {
-		const env = { QUEUE_BULL_REDIS_TIMEOUT_THRESHOLD: '60000' };
+		const env = {
+			QUEUE_BULL_REDIS_TIMEOUT_THRESHOLD: '60000',
+			// A check that ends while the database is away stays running until n8n looks for it.
+			N8N_EXECUTIONS_QUEUE_RECOVERY_INTERVAL: '1',
+		};
 		queue = await startQueue({
 			version: '2',
 			package: tarball,
