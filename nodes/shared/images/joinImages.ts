@@ -68,7 +68,8 @@ function failedTogether(
 	estimatedCost: number | undefined,
 ): INodeExecutionData {
 	const key = isJsonObject(item.json.details) ? 'details' : 'message';
-	const own = { ...detailsOf(item.json), ...(others.length > 0 ? { index: undefined } : {}) };
+	const details = detailsOf(item.json) ?? {};
+	const own = { ...details, index: others.length > 0 ? undefined : details.index };
 	const added = withoutUndefined({ estimatedCost, urls: urls.length < 2 ? undefined : urls });
 	return { ...item, json: { ...item.json, [key]: withoutUndefined({ ...own, ...added }) } };
 }

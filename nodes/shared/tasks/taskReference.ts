@@ -146,7 +146,7 @@ function detailsOfInput(item: ItemParameters): ItemDetails {
  */
 export function imagesOf(item: ItemParameters, taskId?: string): MeantImage[] | undefined {
 	const details = detailsOf(item.input?.json ?? {});
-	return details?.taskId === taskId ? details && meantImages(details) : undefined;
+	return details !== undefined && details.taskId === taskId ? meantImages(details) : undefined;
 }
 
 /** Whether the request of an input item was charged: a task may have been, whatever becomes of it. */

@@ -34,10 +34,9 @@ import {
 function readWait(item: ItemParameters): TaskWait {
 	const maxWaitMs = item.milliseconds('maxWait');
 	const charged = chargeOfInput(item.input?.json ?? {});
-	const { task, facts, outputSettings } = readTask(item);
-	const about = { ...facts, meant: imagesOf(item, task.taskId) };
-	const deadlineAt = Date.now() + maxWaitMs;
-	return { task, facts: about, outputSettings, maxWaitMs, deadlineAt, charged };
+	const ofItem = readTask(item);
+	const facts = { ...ofItem.facts, meant: imagesOf(item, ofItem.task.taskId) };
+	return { ...ofItem, facts, maxWaitMs, deadlineAt: Date.now() + maxWaitMs, charged };
 }
 
 /** What an item is waited for: its task, or the images that it names. */
