@@ -39,6 +39,8 @@ export interface HostOptions {
 	 * it is running. Then nobody waits for `running` any more.
 	 */
 	whileResumed?: (suspended: RunResult, running: Promise<RunResult>) => Promise<RunResult | Crash>;
+	/** Called before a node gets what is stored of an execution: what it throws is n8n's error. */
+	onRead?: () => void;
 	/** Told how sub-executions get on. */
 	onSubProgress?: RunOptions['onProgress'];
 }

@@ -150,7 +150,10 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 				_additionalData: unknown,
 				{ inputData }: N8n.ExecuteWorkflowOptions,
 			) => await runChild(info, inputData),
-			getRunExecutionData: async (id: string) => parkedData.get(id),
+			getRunExecutionData: async (id: string) => {
+				options.onRead?.();
+				return parkedData.get(id);
+			},
 		});
 
 		let running: ReturnType<Core.WorkflowExecute['processRunExecutionData']>;

@@ -9,6 +9,7 @@ import type {
 } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
 import { mapValues, nonEmptyString } from '../../../util/json';
+import { tryForAMinute } from './tryForAMinute';
 
 /*
  * Everything about n8n's engine that the nodes rely on and that n8n doesn't document, as
@@ -223,7 +224,7 @@ export async function readExecution(
 	context: IExecuteFunctions,
 	executionId: string,
 ): Promise<StoredExecution | undefined> {
-	const data = await context.getExecutionDataById(executionId);
+	const data = await tryForAMinute(context, () => context.getExecutionDataById(executionId));
 	if (data === undefined) return undefined;
 	const { error } = data.resultData;
 	const { nodeExecutionStack = [], contextData = {} } = data.executionData ?? {};

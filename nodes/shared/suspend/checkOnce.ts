@@ -3,6 +3,7 @@ import { hasCode, type TaskEnd } from '../../../gateway';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { runItems } from '../run/itemRunner';
+import { tryForAMinute } from '../run/tryForAMinute';
 import { leaving } from '../run/leaving';
 import { openRun } from '../run/runContext';
 import {
@@ -30,7 +31,8 @@ export async function checkOnce(
 	context: IExecuteFunctions,
 	{ plan, entries: stored }: StoredWaits,
 ): Promise<WaitEntry[]> {
-	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
+	const limits = readLimits(new ItemParameters(context, 0));
+	const run = await tryForAMinute(context, () => openRun(context, limits));
 	const entries = [...stored];
 	const waits = { run, entries, toOutput: plan.toOutput };
 	run.gateway.announce(allTasks(entries), countTasks(entries));

@@ -2,6 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway';
 import { finishRun } from '../run/summary';
 import { nodeError, problemOf } from '../errors/nodeErrors';
+import { tryForAMinute } from '../run/tryForAMinute';
 import { leaving } from '../run/leaving';
 import { isStopped } from '../run/runContext';
 import { checkOnce } from './checkOnce';
@@ -142,7 +143,7 @@ async function restart(
 	const isStopped = engine.isStop(error);
 	notes.restarts = (notes.restarts ?? 0) + 1;
 	if (!isStopped && notes.restarts <= MOST_RESTARTS) {
-		return await startChecks(context, notes, waits);
+		return await tryForAMinute(context, () => startChecks(context, notes, waits));
 	}
 	throw new GatewayError({
 		message: isStopped

@@ -3,13 +3,13 @@ import {
 	type IExecuteFunctions,
 	type INodeExecutionData,
 	NodeOperationError,
-	sleep,
 } from 'n8n-workflow';
 import { stopError } from '../run/itemRunner';
 import { describeRun, finishRun, type RunCounts } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
 import { describeUnreturned, finalError } from '../errors/nodeErrors';
+import { tryForAMinute } from '../run/tryForAMinute';
 import { leaving, logRun } from '../run/leaving';
 import { addHints, isStopped, isTool } from '../run/runContext';
 import type { WaitEntry } from '../tasks/waitEntries';
@@ -93,7 +93,9 @@ export async function suspend(
 	const { toOutput } = plan;
 	const text = describeUnreturned(itemReport.listUnreturned?.() ?? []);
 	try {
-		await startSupervisor(context, plan, entries);
+		const workflow = supervisorWorkflow(context, plan);
+		const items = toItems({ plan, entries: leaving(context, entries) });
+		await tryForAMinute(context, () => engine.startSuspended(context, workflow, items));
 		// A worker without the package, or an older n8n, drops the IDs in the database.
 		logRun(context, `The run is stored while it waits. ${text}`, 'info');
 	} catch (error) {
@@ -109,30 +111,6 @@ export async function suspend(
 	const { items } = resultOf(entries, counts);
 	addHints(context, [describeRun({ items, open: openItems(entries), counts })], 'info');
 	return toOutput ? [openItems(entries), []] : [openItems(entries)];
-}
-
-/** How often the run is stored again if n8n can't do it, such as while its database restarts. */
-const STORE_AGAIN = 12;
-/** The pause before, in milliseconds: a minute in all. */
-const STORE_PAUSE_MS = 5000;
-
-/** @throws the error of the last try */
-async function startSupervisor(
-	context: IExecuteFunctions,
-	plan: WaitPlan,
-	entries: WaitEntry[],
-): Promise<void> {
-	const workflow = supervisorWorkflow(context, plan);
-	const items = toItems({ plan, entries: leaving(context, entries) });
-	for (let again = 0; ; again += 1) {
-		try {
-			await engine.startSuspended(context, workflow, items);
-			return;
-		} catch (error) {
-			if (again === STORE_AGAIN || isStopped(context)) throw error as Error;
-			await sleep(STORE_PAUSE_MS, context.getExecutionCancelSignal()).catch(() => undefined);
-		}
-	}
 }
 
 /** What the sub-executions know of this node. */

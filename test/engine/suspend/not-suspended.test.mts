@@ -1,4 +1,4 @@
-/** n8n cannot store the execution: nothing is paid twice, and no task is lost. */
+/** n8n's database is away: nothing is paid twice, and no task is lost. */
 import '../fast-time.mjs';
 import { createRequire } from 'node:module';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
@@ -19,6 +19,8 @@ const { Logger } = require('@n8n/backend-common') as {
 
 /** Of a sub-execution with this node, the database refuses so many. */
 const broken = { node: '', times: 0, isSilent: false, onRefused: (): void => undefined };
+/** So many reads of executions fail, and so many checks crash. */
+const faults = { reads: 0, crashes: 0 };
 
 let bench: Bench;
 beforeAll(async () => {
@@ -27,9 +29,14 @@ beforeAll(async () => {
 			now: () => Date.now(),
 			host: {
 				onWake: (until) => void nextRound(until),
+				onRead: () => {
+					if ((faults.reads -= 1) >= 0) throw new Error('No connection to the database');
+				},
+				onResume: ({ workflow: { name } }) =>
+					name?.includes('checking') && (faults.crashes -= 1) >= 0 ? 'output' : undefined,
 				onSubExecution: (child: RunResult) => {
 					const isMeant = child.workflow.nodes.some(({ name }) => name === broken.node);
-					if (!isMeant || (broken.times -= 1) < 0) return;
+					if (!isMeant || child.status !== 'waiting' || (broken.times -= 1) < 0) return;
 					broken.onRefused();
 					if (!broken.isSilent) throw new Error('No connection to the database');
 					// As n8n does it if it can't store that it waits.
@@ -41,6 +48,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
 	bench.gateway.reset();
+	Object.assign(faults, { reads: 0, crashes: 0 });
 	broken.times = 0;
 	broken.isSilent = false;
 	broken.onRefused = () => undefined;
@@ -88,6 +96,20 @@ describe.each([false, true])('a database that is away (silently: %s)', (isSilent
 			expect(paid()).toBe(2);
 		},
 	);
+});
+
+describe('a check has crashed, and the database is away when the next one is to start', () => {
+	test.each([
+		['read', '', MINUTE - 1],
+		['store the keeper', KEEPER, 0],
+		['store the checks', CHECKS, 0],
+	])('it can’t %s for less than a minute: the images come', async (_, node, reads) => {
+		const waiting = await start('imageWait', { onError: 'continueRegularOutput' });
+		Object.assign(faults, { reads, crashes: 1 });
+		Object.assign(broken, { node, times: MINUTE - 1 });
+		const result = await bench.host.resume(waiting);
+		expect(result.json('Done')).toMatchObject(PROMPTS.map((prompt) => ({ prompt, index: 0 })));
+	});
 });
 
 // A worker without the package drops them in the database.

@@ -12,7 +12,21 @@ turnTimeOfDay();
 
 let children: RunResult[] = [];
 const key = { apiKey: 'sk-embedded-gateway-one', baseUrl: '' };
-const credentials: Record<string, Record<string, unknown>> = { mediaGatewayApi: key };
+
+/** What n8n's database can't read, and how often. */
+const away = { part: '', times: 0 };
+function read(part: string): void {
+	if (away.part === part && (away.times -= 1) >= 0) throw new Error('timeout exceeded');
+}
+
+/** The credential; undefined if it was deleted. */
+let credential: Record<string, unknown> | undefined;
+const credentials = {
+	get mediaGatewayApi() {
+		read('credentials');
+		return credential!;
+	},
+};
 
 let bench: Bench;
 beforeAll(async () => {
@@ -20,6 +34,7 @@ beforeAll(async () => {
 		now: () => Date.now(),
 		host: {
 			credentials,
+			onRead: () => read('executions'),
 			onSubExecution: (child) => void children.push(child),
 			onWake: (until) => void nextRound(until),
 		},
@@ -28,7 +43,8 @@ beforeAll(async () => {
 });
 beforeEach(() => {
 	children = [];
-	credentials.mediaGatewayApi = { ...key };
+	credential = key;
+	away.times = 0;
 	bench.gateway.reset();
 	bench.gateway.setFaults([]);
 });
@@ -265,14 +281,35 @@ describe('what is kept while a batch is submitted', () => {
 	});
 });
 
+describe.each(['executions', 'credentials'])('in a check, n8n can read no %s', (part) => {
+	/** The reads of a minute. */
+	const MINUTE = 13;
+
+	test.each([
+		[MINUTE - 1, 'the images come'],
+		[MINUTE, 'each task is a failed item'],
+	])('%i times: %s', async (times) => {
+		const ids = await bench.submit('a fox', 'an owl');
+		const settings = { onError: 'continueRegularOutput' } as const;
+		const waiting = await suspended(bench, workflow('imageWait', {}, settings), asItems(ids));
+		Object.assign(away, { part, times });
+		const result = await bench.host.resume(waiting);
+		const isBack = times < MINUTE;
+		expect(result.json('Done')).toMatchObject(
+			ids.map((taskId) => (isBack ? { taskId, index: 0 } : { details: { taskId } })),
+		);
+		// In the first round.
+		expect(turned.ms).toBe(60_000);
+	});
+});
+
 describe('what concerns all tasks while they are waited for', () => {
 	/** Waits for two tasks, and spoils the credential meanwhile. */
-	async function spoilt(credential: object | undefined, settings: Settings = {}) {
+	async function spoilt(wrong: object | undefined, settings: Settings = {}) {
 		const input = asItems(await bench.submit('a fox', 'an owl')).map((json) => ({ json }));
 		const json = workflow('imageWait', {}, settings);
 		const waiting = await bench.host.run(json, { input, mode: 'trigger' });
-		if (credential === undefined) delete credentials.mediaGatewayApi;
-		else credentials.mediaGatewayApi = { ...key, ...credential };
+		credential = wrong && { ...key, ...wrong };
 		return await bench.host.resume(waiting);
 	}
 
