@@ -5,6 +5,10 @@
  *
  * By command: `tsx test/n8n/night.mts`. It takes five to ten minutes, with n8n's own times.
  */
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+
 import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import { itemsOf } from '../../harness/server/example-workflows.mjs';
 import { packPackage } from '../../harness/server/packed-package.mjs';
@@ -28,6 +32,7 @@ function promptOf(row: number): string {
 class Night {
 	private readonly begun = Date.now();
 	private ids: string[] = [];
+	private workflowId = '';
 
 	constructor(
 		private readonly queue: Queue,
@@ -43,6 +48,7 @@ class Night {
 		const workflow = batchWorkflow({ path: 'night', credentials, submit });
 		Object.assign(workflow.nodes.at(-1)!, { onError: 'continueRegularOutput' });
 		const { id } = await main.createWorkflow(workflow);
+		this.workflowId = id;
 		await main.activate(id);
 		for (let index = 0; index < EXECUTIONS; index += 1) {
 			const rows = Array.from({ length: ROWS }, (_, row) => promptOf(index * ROWS + row));
@@ -69,7 +75,9 @@ class Night {
 		const ended = [];
 		for (const execution of this.ids) ended.push(await main.settled(execution, 1_200_000));
 		this.tell('all have ended');
-		return this.isRight(ended);
+		const isRight = this.isRight(ended);
+		if (!isRight) await this.keep();
+		return isRight;
 	}
 
 	/** Waits until a worker takes an execution up: all are checks now. */
@@ -100,6 +108,20 @@ class Night {
 		});
 		const isWhole = images.length + failed.length === EXECUTIONS * ROWS;
 		return isWhole && unlisted.length === 0 && Math.max(...charges) === 1;
+	}
+
+	/** Writes what n8n has of the night into files, for a person who looks for the reason. */
+	private async keep(): Promise<void> {
+		const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'media-gateway-night-'));
+		const write = (name: string, text: string) => fs.writeFileSync(path.join(folder, name), text);
+		for (const { id } of await this.queue.main.executions({ workflowId: this.workflowId })) {
+			const execution = await this.queue.main.execution(id);
+			write(`execution-${id}.json`, JSON.stringify(execution, null, '\t'));
+		}
+		for (const [index, { logs }] of this.queue.servers.entries()) {
+			write(index === 0 ? 'main.log' : `worker-${index}.log`, logs);
+		}
+		this.tell(`its executions and logs are in ${folder}`);
 	}
 
 	private tell(text: string): void {
