@@ -22,11 +22,28 @@ import {
 } from './storedWaits';
 import { CHECKS, checkWorkflow, KEEPER, keepWorkflow, MOST_RESTARTS } from './subWorkflows';
 
+/** An ID that no execution has: n8n asks its database for it, and gets nothing. */
+const NO_EXECUTION = '0';
+
+type StepFunction = (context: IExecuteFunctions) => Promise<INodeExecutionData[][]>;
+
+/**
+ * The step, which ends once n8n's database answers: n8n tries only once to store what it has come to, and
+ * without that the run is stuck, or ends without its images.
+ */
+function onceStorable(step: StepFunction): StepFunction {
+	return async (context) => {
+		const output = await step(context);
+		await engine.readExecution(context, NO_EXECUTION).catch(() => undefined);
+		return output;
+	};
+}
+
 /** What Image Wait does in a sub-execution, by its hidden parameter "Step". */
 const STEPS = {
-	supervise,
+	supervise: onceStorable(supervise),
 	keep: keepResults,
-	check: pollStored,
+	check: onceStorable(pollStored),
 	progress: reportSubmitted,
 	result: results,
 	fail,

@@ -21,6 +21,8 @@ const { Logger } = require('@n8n/backend-common') as {
 const broken = { node: '', times: 0, isSilent: false, onRefused: (): void => undefined };
 /** So many reads of executions fail, and so many checks crash. */
 const faults = { reads: 0, crashes: 0 };
+/** The polls before each read of executions, and the executions that have ended in between. */
+let events: Array<number | string> = [];
 
 let bench: Bench;
 beforeAll(async () => {
@@ -30,11 +32,13 @@ beforeAll(async () => {
 			host: {
 				onWake: (until) => void nextRound(until),
 				onRead: () => {
+					events.push(bench.gateway.count('poll'));
 					if ((faults.reads -= 1) >= 0) throw new Error('No connection to the database');
 				},
 				onResume: ({ workflow: { name } }) =>
 					name?.includes('checking') && (faults.crashes -= 1) >= 0 ? 'output' : undefined,
 				onSubExecution: (child: RunResult) => {
+					if (child.status !== 'waiting') events.push(child.workflow.name!);
 					const isMeant = child.workflow.nodes.some(({ name }) => name === broken.node);
 					if (!isMeant || child.status !== 'waiting' || (broken.times -= 1) < 0) return;
 					broken.onRefused();
@@ -49,6 +53,7 @@ beforeAll(async () => {
 beforeEach(() => {
 	bench.gateway.reset();
 	Object.assign(faults, { reads: 0, crashes: 0 });
+	events = [];
 	broken.times = 0;
 	broken.isSilent = false;
 	broken.onRefused = () => undefined;
@@ -110,6 +115,17 @@ describe('a check has crashed, and the database is away when the next one is to 
 		const result = await bench.host.resume(waiting);
 		expect(result.json('Done')).toMatchObject(PROMPTS.map((prompt) => ({ prompt, index: 0 })));
 	});
+});
+
+test('what has something to store ends once the database answers', async () => {
+	const waiting = await start('imageWait', {});
+	events = [];
+	await bench.host.resume(waiting);
+	const [checks, keeper, supervisor] = ['checking', 'keeping', 'waiting for'].map((what) =>
+		expect.stringContaining(`(${what} images)`),
+	);
+	// n8n itself passes on what the keeper has.
+	expect(events).toEqual([0, 2, checks, keeper, 2, supervisor]);
 });
 
 // A worker without the package drops them in the database.
