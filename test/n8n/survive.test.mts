@@ -204,7 +204,8 @@ describe('waiting that survives a crash, on n8n 2', () => {
 			const workflowId = await createWorkflow(path, { onError, credentials: own });
 			const id = await suspended(path, workflowId, ['a fox', 'an owl']);
 			await server.rest('DELETE', `/credentials/${own.mediaGatewayApi.id}`);
-			const execution = await server.settled(id, 100_000);
+			// n8n is asked for it for a minute.
+			const execution = await server.settled(id, 200_000);
 			const node = onError === 'continueErrorOutput' ? 'Errors' : 'Last';
 			const submitted = itemsOf(execution, 'Submit').map(({ json }) => json.taskId);
 			expect(itemsOf(execution, node).map(({ json }) => json.details.taskId)).toEqual(submitted);
