@@ -33,7 +33,7 @@ const FILES: ReadonlyArray<{ name: string; seconds: number; only?: 'release' }> 
 	{ name: 'tools', seconds: 40 },
 	{ name: 'editor', seconds: 450 },
 	{ name: 'queue', seconds: 450 },
-	{ name: 'survive', seconds: 220 },
+	{ name: 'survive', seconds: 340 },
 ];
 /** 15 for each server to install, the tests, and the rest for a busy machine. */
 const MINUTES = { change: 50, release: 75 };
